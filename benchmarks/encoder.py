@@ -41,6 +41,7 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
 
     from acclimate.data.reading import read_corpus
     from acclimate.inference.predict import predict
+    from acclimate.model.learner import TextView
     from acclimate.model.tagger import Tagger
 
     torch.set_num_threads(THREADS)
@@ -52,7 +53,7 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
         ordered = sorted(text, key=len) if size > 1 else list(text)
         for first in range(0, len(ordered), size):
             inputs = tagger.encoder.tensorize(ordered[first : first + size])
-            tagger.encoder.encode(tagger.encoder.embed(inputs), inputs)
+            _ = TextView(tagger.encoder, inputs).features
 
     def build() -> Tagger:
         return Tagger.build(encoder, labels=test.labels, head="softmax", scheme="IOB2", seed=0).eval()

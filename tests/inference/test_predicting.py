@@ -12,9 +12,9 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.inference.predict import predict
-from acclimate.model.answers import answers, planned
 from acclimate.model.learner import View
-from acclimate.model.tagger import Tagger
+from acclimate.model.parts import planned
+from acclimate.model.tagger import Tagger, answers
 
 
 @pytest.fixture(scope="module", params=["character-cnn-lstm", "bert"])
@@ -44,7 +44,7 @@ def test_an_encoder_reads_sentences_of_like_many_pieces_together(build: Callable
     short, long = Sentence((".",) * 4), Sentence(("rainedrained",) * 4)  # as many words
     corpus = Corpus.of([short, long] * 3)
     size = 3 * tagger.encoder.count_pieces([long])[0]
-    assert planned(tagger, corpus, size) == [[0, 2, 4], [1, 3, 5]]
+    assert planned(tagger.encoder.pieces, corpus, size) == [[0, 2, 4], [1, 3, 5]]
 
 
 def test_the_answer_is_never_looked_at(tagger: Tagger, news: Corpus) -> None:

@@ -238,7 +238,7 @@ def test_objectives_hear_of_every_update_once(still: Callable[[], Tagger], news:
 
 
 def test_objectives_are_told_by_what_losses_are_scaled(still: Callable[[], Tagger], news: Corpus) -> None:
-    inner = Tagging()
+    inner = AdversarialTraining(Tagging(), {})
     objective = AdversarialTraining(inner, {})
     stage = stage_of(news, {"tag": objective}, clip=None, updates=2)
     tagger = still()

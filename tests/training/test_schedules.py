@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.training import settings as schedules
-from acclimate.training.settings import Decay, TrainingSettings
+from acclimate.training.settings import Decay, TrainingSettings, ganin_ramp
 
 
 def rates(settings: TrainingSettings, updates: int, epoch_length: int) -> list[float]:
@@ -15,16 +14,17 @@ def rates(settings: TrainingSettings, updates: int, epoch_length: int) -> list[f
 
 
 def test_linear_decay_goes_down_in_equal_steps_and_never_reaches_zero_while_training() -> None:
-    assert [schedules.linear_decay(4)(update) for update in range(5)] == [1, 0.75, 0.5, 0.25, 0]
+    schedule = TrainingSettings(decay="linear", warm_up=0).schedule(4, 4)
+    assert [schedule(update) for update in range(5)] == [1, 0.75, 0.5, 0.25, 0]
 
 
 def test_cosine_decay_is_half_way_in_the_middle() -> None:
-    schedule = schedules.cosine_decay(10)
+    schedule = TrainingSettings(decay="cosine", warm_up=0).schedule(10, 10)
     assert [schedule(0), schedule(5), schedule(10), schedule(99)] == pytest.approx([1, 0.5, 0, 0])
 
 
 def test_ganin_s_ramp_rises_steeply_from_zero_and_stays_up() -> None:
-    schedule = schedules.ganin_ramp(10)
+    schedule = ganin_ramp(10)
     assert [schedule(0), schedule(1), schedule(10)] == pytest.approx([0, 0.4621171573, 0.9999092043])
     assert schedule(99) == schedule(10)
 

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.model.answers import answers
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
-from acclimate.model.tagger import Tagger
+from acclimate.model.tagger import Tagger, answers
 from acclimate.spelling import count
 
 Unit = Literal["word", "sentence"]

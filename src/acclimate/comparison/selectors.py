@@ -18,9 +18,8 @@ from acclimate.data.schemes import Span
 from acclimate.data.subsets import take_sentences
 from acclimate.evaluation.counts import Tally, read_spans
 from acclimate.inference.predict import predict
-from acclimate.model.answers import answers
 from acclimate.model.storage import StorageError
-from acclimate.model.tagger import Tagger
+from acclimate.model.tagger import Tagger, answers
 from acclimate.runs.folder import JUDGEMENTS, read_checksummed, write_checksummed
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.run import PlannedRun, finish_run, working_alone

@@ -1,8 +1,4 @@
-"""A compact tagger: the encoder as an ONNX graph, the head in numpy. It needs neither torch nor transformers.
-
-`export_onnx` writes its folder: `model.onnx`, `tokenizer.json`, `compact.json` (tags, moves from tag to tag, how pieces
-are read), `parity.json` (how it compares with the tagger that it was made from) and a card.
-"""
+"""A compact tagger: the encoder as an ONNX graph, the head in numpy. It needs neither torch nor transformers."""
 
 from __future__ import annotations
 
@@ -16,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
-from acclimate.data.pieces import Pieces, Window, overlapping_rows
+from acclimate.data.pieces import Pieces
 from acclimate.data.schemes import Scheme
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
 from acclimate.model.heads.legal_chain import TagChain
-from acclimate.model.parts import LONGEST_PART, PIECES_AT_ONCE, SHARED_PART, WORDS_PER_BATCH, Progress, read_in_parts
+from acclimate.model.parts import PIECES_AT_ONCE, WORDS_PER_BATCH, Progress, read_in_parts
 from acclimate.model.storage import StorageError, read_json, verify
 from acclimate.model.text_tagger import TextTagger, What
 from acclimate.settings import Settings, SettingsError, UsageError, complete
@@ -30,38 +26,24 @@ DESCRIPTION, MODEL, TOKENIZER, PARITY, SEEN = COMPACT, "model.onnx", "tokenizer.
 
 
 class CompactDescription(Settings):
-    """What a compact tagger says of itself."""
+    """The description in a compact tagger's folder."""
 
     acclimate: str
-    """Version that wrote it."""
     labels: tuple[str, ...]
-    """Names of the labels, in the order of their tags."""
     kind: Kind
-    """Spans of words, or one tag per word."""
     scheme: Scheme
-    """Tag scheme of the model."""
-    start: tuple[float, ...]
-    """Scores of the first tag."""
-    moves: tuple[tuple[float, ...], ...]
-    """Scores of moves from tag to tag."""
-    end: tuple[float, ...]
-    """Scores of the last tag."""
-    legal_marginals: bool
-    """Whether illegal taggings have probability zero."""
-    longest_row: int
-    """Maximum number of word pieces in one input."""
-    padding: int
-    """Number of the piece that fills rows up."""
+    start: tuple[float, ...]  # scores of the first tag
+    moves: tuple[tuple[float, ...], ...]  # from tag, to tag
+    end: tuple[float, ...]  # scores of the last tag
+    legal_marginals: bool  # whether illegal taggings have probability zero
+    longest_row: int  # in word pieces
+    padding: int  # numbers of these pieces
     unknown: int | None
-    """Number of the piece of a word that has none."""
     weights: Literal["float32", "int8"]
-    """Precision of the weights."""
 
 
 class CompactTagger(TextTagger):
-    """Tags words as the tagger does that it was exported from. Load one with `CompactTagger.load`."""
-
-    longest_part = LONGEST_PART
+    """A tagger that `export_onnx` wrote. Load one with `CompactTagger.load`."""
 
     def __init__(self, folder: Path, description: CompactDescription) -> None:
         self.description, self.scheme = description, description.scheme
@@ -78,14 +60,14 @@ class CompactTagger(TextTagger):
 
     @classmethod
     def load(cls, folder: str | Path) -> CompactTagger:
-        """A tagger that `acclimate export --to onnx` wrote. It is checked byte for byte first."""
+        """A tagger that `acclimate export --to onnx` wrote; its checksums are checked."""
         folder = Path(folder)
         verify(folder)
         return cls.of(folder)
 
     @classmethod
     def of(cls, folder: Path) -> CompactTagger:
-        """One in a folder that is not sealed yet."""
+        """From a folder without checksums."""
         try:
             return cls(folder, complete(CompactDescription, read_json(folder / DESCRIPTION), where=DESCRIPTION))
         except (KeyError, TypeError, ValueError, OSError) as failure:
@@ -106,32 +88,24 @@ class CompactTagger(TextTagger):
             decided = [path[:length] for path, length in zip(tags, lengths.tolist(), strict=True)]
             if what == "tags":
                 return decided
+            pairs = zip(rows, decided, strict=True)
             if what == "confidences":
-                pairs = zip(rows, decided, strict=True)
                 return [self._marginals(row)[np.arange(len(row)), path] for row, path in pairs]
-            ones = [np.ones(len(row)) for row in rows]
-            return [np.column_stack(each) for each in zip(decided, ones, rows, strict=True)]
+            return [np.column_stack([path, np.ones(len(row)), row]) for row, path in pairs]
 
         most = min(words_per_batch, PIECES_AT_ONCE)
-        return read_in_parts(self, corpus.unlabelled(), answer, np.concatenate, most, progress)
+        return read_in_parts(self.pieces, corpus.unlabelled(), answer, np.concatenate, most, progress)
 
     def chain(self) -> TagChain:
         return self._chain.legal(self.scheme) if self.labels.kind == "spans" else self._chain
 
     @cached_property
     def _chain(self) -> TagChain:
-        told = self.description
-        return TagChain.of(self.tags, np.array(told.start), np.array(told.moves), np.array(told.end))
-
-    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
-        return self.pieces.count([sentence.words for sentence in sentences])
-
-    def parts(self, sentence: Sentence) -> list[Window]:
-        counts = [len(row) for row in self.pieces.of_words(sentence.words)]
-        return overlapping_rows(counts, self.pieces.room, LONGEST_PART, SHARED_PART)
+        scores = self.description.start, self.description.moves, self.description.end
+        return TagChain.of(self.tags, *map(np.array, scores))
 
     def _scores(self, part: Sequence[Sentence]) -> NDArray[Any]:
-        """(sentence, word, tag); any number at padding"""
+        """(sentence, word, tag)"""
         arrays = self.pieces.arrays([sentence.words for sentence in part])
         inputs = {"pieces": arrays["pieces"], "attention": arrays["attention"].astype(np.int64)}
         (scores,) = self._session.run(None, inputs)  # (row, piece, tag)
@@ -144,7 +118,6 @@ class CompactTagger(TextTagger):
 
 
 def is_compact(folder: str | Path) -> bool:
-    """Whether a compact tagger stands there."""
     return (Path(folder) / DESCRIPTION).is_file()
 
 
@@ -158,12 +131,12 @@ def _session(file: Path) -> Any:
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    except Exception as failure:  # of a kind of its own for each reason
+    except Exception as failure:
         raise StorageError(f"{file}: cannot be read as an ONNX graph ({failure}).") from None
 
 
 class _BareTokenizer:
-    """A tokenizer of `tokenizers`, asked as `transformers` asks it."""
+    """A tokenizer of `tokenizers` with the interface of `transformers`."""
 
     is_fast = True
 
@@ -172,15 +145,15 @@ class _BareTokenizer:
 
         try:
             self._tokenizer = Tokenizer.from_file(str(file))
-        except Exception as failure:  # it knows no other kind
+        except Exception as failure:
             raise StorageError(f"{file}: cannot be read as a tokenizer ({failure}).") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.pad_token_id, self.unk_token_id = description.padding, description.unknown
 
     def __call__(self, texts: list[list[str]], *, add_special_tokens: bool = True, **_: Any) -> _Encodings:
-        found = self._tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=add_special_tokens)
-        return _Encodings(input_ids=[each.ids for each in found], words=[each.word_ids for each in found])
+        rows = self._tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=add_special_tokens)
+        return _Encodings(input_ids=[row.ids for row in rows], words=[row.word_ids for row in rows])
 
 
 class _Encodings(dict[str, Any]):

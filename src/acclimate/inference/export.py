@@ -1,4 +1,4 @@
-"""A tagger as a compact one (`compact`): written, compared with the original on real sentences, and only then kept."""
+"""Exports a tagger as a compact one, after a comparison on real sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.compact import DESCRIPTION, MODEL, PARITY, SEEN, TOKENIZER, CompactDescription, CompactTagger
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.heads.tag_heads import ConditionalRandomField
 from acclimate.model.learner import eval_mode
 from acclimate.model.storage import atomic_folder, write_json
 from acclimate.model.tagger import Tagger
@@ -34,17 +33,14 @@ _MOST_SENTENCES = 1000  # that are compared
 
 @dataclass(frozen=True)
 class Parity:
-    """How an export's tags compare with the original's on the same sentences."""
+    """How the tags of an export compare with the original's."""
 
     text: str
     sentences: int
     words: int
-    equal_tags: float
-    """Share of words with the same tag."""
-    f1: float | None
-    """F1 of the export's spans, the original's taken as gold; None without spans."""
-    least_equal_tags: float
-    """What was asked for."""
+    equal_tags: float  # share of words
+    f1: float | None  # of the export's spans against the original's; None without spans
+    least_equal_tags: float  # the minimum
 
     def __str__(self) -> str:
         f1 = "" if self.f1 is None else f", F1 {100 * self.f1:.2f} against the original's spans"
@@ -55,12 +51,10 @@ class Parity:
 def export_onnx(
     tagger: Tagger, folder: str | Path, text: Corpus, *, int8: bool = False, card: str | None = None
 ) -> Parity:
-    """Write a tagger on a pre-trained encoder as a compact one, which `CompactTagger.load` reads.
+    """Write a tagger on a pre-trained encoder as a compact one for `CompactTagger.load`.
 
-    `text` is what both are compared on; up to 1,000 of its sentences are. `int8` stores weights in 8 bits, a scale for
-    each channel: a quarter of the size and faster, at the cost of a few tags. Where fewer tags agree than 99.9 % (99 %
-    with `int8`), nothing is written. `card` is that of the tagger: whose corpora it learnt, and under which terms. It
-    is kept beside the export as ORIGINAL.md.
+    Both are compared on up to 1,000 sentences of `text`; below 99.9 % equal tags (99 % with `int8`) nothing is written.
+    `int8` stores weights in 8 bits: smaller and faster. `card` is that of the tagger, kept as ORIGINAL.md.
     """
     encoder = _encoder_of(tagger)
     if not len(text):
@@ -85,7 +79,7 @@ def export_onnx(
 
 
 def compare(original: TextTagger, export: TextTagger, text: Corpus, least_equal_tags: float = 0.0) -> Parity:
-    """The tags of both on the first sentences of a text."""
+    """Compare the tags of both on the first sentences of a text."""
     text = text[:_MOST_SENTENCES].unlabelled()
     one, other = predict(original, text), predict(export, text)
     words = text.word_count
@@ -104,7 +98,7 @@ def _encoder_of(tagger: Tagger) -> Transformer:
 
 
 class _Scores(nn.Module):
-    """What the graph computes: pieces and attention (row, piece) → scores at every piece (row, piece, tag)."""
+    """The exported graph: pieces and attention (row, piece) → scores (row, piece, tag)."""
 
     def __init__(self, tagger: Tagger, encoder: Transformer) -> None:
         super().__init__()
@@ -139,7 +133,9 @@ def _write_graph(tagger: Tagger, encoder: Transformer, file: Path, int8: bool) -
                 verbose=False,
             )
             if int8:
-                _quantize(plain, file)
+                from onnxruntime.quantization import QuantType, quantize_dynamic
+
+                quantize_dynamic(plain, file, per_channel=True, weight_type=QuantType.QInt8)
     except ImportError as missing:
         needed = f"an export needs onnx, onnxscript and onnxruntime ({missing}). pip install 'acclimate[fast]'"
         raise UsageError(needed) from None
@@ -149,15 +145,9 @@ def _write_graph(tagger: Tagger, encoder: Transformer, file: Path, int8: bool) -
             plain.unlink(missing_ok=True)
 
 
-def _quantize(plain: Path, file: Path) -> None:
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    quantize_dynamic(plain, file, per_channel=True, weight_type=QuantType.QInt8)
-
-
 @contextmanager
 def _in_silence() -> Iterator[None]:
-    """The exporter tells its steps on standard output, which is for results."""
+    """Without the exporter's messages on standard output."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
@@ -168,13 +158,11 @@ def _in_silence() -> Iterator[None]:
 
 
 def _description(tagger: Tagger, encoder: Transformer, weights: str) -> dict[str, Any]:
-    head, pieces, count = tagger.head, encoder.pieces, len(tagger.tags)
-    start, moves, end = torch.zeros(count), torch.zeros(count, count), torch.zeros(count)
-    is_field = isinstance(head, ConditionalRandomField)
-    if isinstance(head, ConditionalRandomField):
-        moves = head.transitions.detach()
-        start = start if head.start is None else head.start.detach()
-        end = end if head.end is None else head.end.detach()
+    pieces, count, is_crf = encoder.pieces, len(tagger.tags), tagger.head_name == "crf"
+    head: Any = tagger.head
+    moves = head.transitions if is_crf else torch.zeros(count, count)
+    ends = (head.start, head.end) if is_crf else (None, None)
+    start, end = (torch.zeros(count) if scores is None else scores for scores in ends)
     return CompactDescription(
         acclimate=acclimate.__version__,
         labels=tagger.labels.names,
@@ -183,7 +171,7 @@ def _description(tagger: Tagger, encoder: Transformer, weights: str) -> dict[str
         start=tuple(start.tolist()),
         moves=tuple(map(tuple, moves.tolist())),
         end=tuple(end.tolist()),
-        legal_marginals=is_field and tagger.crf["constrain_training"],
+        legal_marginals=is_crf and tagger.crf["constrain_training"],
         longest_row=pieces.longest,
         padding=pieces.padding,
         unknown=pieces.tokenizer.unk_token_id,

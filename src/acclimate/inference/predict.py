@@ -1,4 +1,4 @@
-"""Tag text with a trained tagger, or tag a labelled corpus and compare with its own tags."""
+"""Tag text with a trained tagger, or compare it with gold tags."""
 
 from __future__ import annotations
 
@@ -22,13 +22,10 @@ def predict(
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
 ) -> Corpus:
-    """The same sentences under the tagger's own tags, one per word, in the same order.
+    """The same sentences with predicted tags.
 
-    `text` is a corpus, or raw text: a string for each sentence, or its words. `predict(tagger, ["Anna flew to Oslo."])`
-    gives a corpus of one sentence, with its words, their places in the string, `tags` and `spans`.
-
-    Gold tags are dropped first: what a tagger is given to predict from never holds the answer. `words_per_batch` is
-    the most that is read at once, padding counted; for a pre-trained encoder it counts pieces.
+    `text` is a corpus, or raw text: a string for each sentence, or its words. Gold tags are dropped first.
+    `words_per_batch` includes padding; for a pre-trained encoder it counts pieces.
     """
     corpus = _corpus_of(text)
     tags: list[list[str]] = [[] for _ in corpus]
@@ -47,8 +44,7 @@ def guess(
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
 ) -> Corpus:
-    """The same sentences under soft labels: the probabilities that the head gives each tag, for another tagger to learn
-    from. What is less probable than `LEAST` is left to O. Takes and gives what `predict` does."""
+    """The same sentences with soft labels: probabilities of spans, those below `LEAST` left out."""
     if tagger.labels.kind == "plain":
         raise InputError("guesses are spans with scores, and this tagger gives one plain tag per word: use predict.")
     corpus = _corpus_of(text)
@@ -72,8 +68,7 @@ def predict_stream(
     progress: Callable[[int], None] | None = None,
     soft: bool = False,
 ) -> Iterator[Corpus]:
-    """`predict`, or with `soft` `guess`, for one part after the other, in their order. Nothing is kept of a part that
-    was handed out."""
+    """`predict`, or with `soft` `guess`, for one corpus after the other."""
     for part in parts:
         yield (guess if soft else predict)(tagger, part, words_per_batch, progress)
 
@@ -85,7 +80,7 @@ def _corpus_of(text: Corpus | str | Iterable[str | Sequence[str]]) -> Corpus:
 
 
 def word_confidences(tagger: TextTagger, corpus: Corpus, words_per_batch: int = 8192) -> list[list[float]]:
-    """The probability of the decoded tag at each word, under the head's own marginals."""
+    """The probability of the predicted tag at each word."""
     confidences: list[list[float]] = [[] for _ in corpus]
     for number, row in tagger.read(corpus, "confidences", words_per_batch):
         confidences[number] = row.tolist()
@@ -93,13 +88,13 @@ def word_confidences(tagger: TextTagger, corpus: Corpus, words_per_batch: int = 
 
 
 def sentence_confidences(tagger: TextTagger, corpus: Corpus) -> list[float]:
-    """The least sure word speaks for its sentence: one wrong tag spoils it."""
+    """The probability of the least certain word of each sentence."""
     return [min(row) for row in word_confidences(tagger, corpus)]
 
 
 @dataclass(frozen=True, slots=True)
 class TermGuess:
-    """What a tagger takes a gold span for, and how sure it is."""
+    """The predicted class of a gold span."""
 
     sentence: int
     span: Span
@@ -110,8 +105,7 @@ class TermGuess:
 def guess_terms(
     tagger: TextTagger, gold: Corpus, words_per_batch: int = 8192, progress: Callable[[int], None] | None = None
 ) -> list[TermGuess]:
-    """The class of every gold span, and its probability: the mean over the span's words of the marginal probabilities
-    of all tags of that label. O is a class, too. The tagger does not see the tags."""
+    """The class of every gold span and its probability, the mean over its words; O is a class, too."""
     classes = sorted({_class_of(tag) for tag in tagger.tags})
     members = np.zeros((len(tagger.tags), len(classes)), np.float32)  # (tag, class)
     for number, tag in enumerate(tagger.tags):
@@ -131,23 +125,20 @@ def _class_of(tag: str) -> str:
 
 
 def evaluate(tagger: TextTagger, gold: Corpus, *, reading: Reading = "lenient") -> Scores:
-    """Scores of the tagger on a labelled corpus, seen and unseen words apart when it knows what it was trained on.
-
-    Figures are fractions: `evaluate(tagger, gold).span.f1` lies between 0 and 1. `print` shows a table in percent.
-    A gold label that the tagger does not know is an error: counted silently, it would look like a bad tagger.
-    """
+    """Scores on a labelled corpus, as fractions; words outside the training text also apart. Unknown labels are an
+    error."""
     require_comparable(tagger, gold)
     require_gold(gold)
     return score(gold, predict(tagger, gold), seen=tagger.seen, reading=reading)
 
 
 def require_comparable(tagger: TextTagger, gold: Corpus) -> None:
-    """Refuse a corpus that the tagger cannot be scored on, and say what to do about it."""
+    """Refuse a corpus that the tagger cannot be scored on."""
     require_scorable(tagger.labels, gold)
 
 
 def require_spans(*parts: Corpus | None) -> None:
-    """Refuse parts that are to be scored by spans and have none: their F1 is 0 whatever a tagger says."""
+    """Refuse parts without labelled spans, whose F1 says nothing."""
     for part in parts:
         if part is not None and lacks_spans(part):
             file = part.sentences[0].place.file
@@ -159,12 +150,12 @@ def require_spans(*parts: Corpus | None) -> None:
 
 
 def lacks_spans(gold: Corpus) -> bool:
-    """Whether it is tagged, and nothing in it is labelled."""
+    """Whether a tagged corpus has no labelled span."""
     return gold.is_labelled and gold.kind == "spans" and not len(gold.labels)
 
 
 def require_scorable(labels: LabelSet, gold: Corpus) -> None:
-    """The same of any tagger that has these labels."""
+    """Refuse a corpus that a tagger with these labels cannot be scored on."""
     bare = next((sentence for sentence in gold if sentence.tags is None), None)
     if bare is not None or not len(gold):
         some = "has sentences without tags" if gold.is_labelled else "has no tags"

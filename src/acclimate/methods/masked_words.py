@@ -22,7 +22,7 @@ from acclimate.methods.masking.masked_batch import (
 )
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.objective import Objective
-from acclimate.model.cuda_graphs.fused_bert import EvalStates
+from acclimate.model.cuda_graphs.cast_weights import EvalStates
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead
 from acclimate.model.learner import Learner, TextView

@@ -1,4 +1,4 @@
-"""Masked language models: the head, the learner of pre-training, and how `transformers` makes and saves them."""
+"""Masked language models: the head, the learner of pre-training, loading and saving."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from acclimate.model.learner import Learner, TextView
 from acclimate.model.storage import atomic_folder, write_json
 from acclimate.settings import Settings, UsageError
 
-_HEADS = ("cls", "lm_head", "predictions")  # as BERT, RoBERTa and ALBERT call theirs, with their kin
+_HEADS = ("cls", "lm_head", "predictions")  # of BERT, RoBERTa and ALBERT
 
 
 class MlmHead(nn.Module):
-    """The head of a masked language model of `transformers`, apart from its encoder, so that it can be asked about
-    chosen places only. Its last layer is the encoder's own table of pieces where the model ties the two."""
+    """The head of a masked language model, without its encoder. It may share the table of pieces with the encoder."""
 
     def __init__(self, head: nn.Module) -> None:
         super().__init__()
@@ -48,54 +47,47 @@ class MlmHead(nn.Module):
         )
 
     def forward(self, states: Tensor) -> Tensor:
-        """Scores of every piece of the vocabulary, for states of any leading shape."""
+        """States of any leading shape → scores of all pieces."""
         scores: Tensor = self.head(states)
         return scores
 
 
 class MaskedLanguageModel(Learner):
-    """A masked language model. Reads rows of pieces that are full to the brim, or sentences; tags it does not see."""
+    """A masked language model; it reads full rows of pieces, or sentences without tags."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
-        """`model` is an `AutoModelForMaskedLM`; its parts are shared, not copied, so it can be saved as it is."""
+        """`model` is an `AutoModelForMaskedLM`, whose parts are shared."""
         super().__init__()
-        self._model = (model,)  # its parts are modules of their own here
+        self._model = (model,)  # in a tuple, as its parts are registered already
         self.encoder: Transformer = Transformer(TransformerSettings(dropout=0.0), model.base_model, tokenizer)
         self.mlm_head = MlmHead.of(model)
 
     @property
     def model(self) -> Any:
-        """The whole, as `transformers` has it: what to save."""
+        """The model of `transformers`, to be saved."""
         return self._model[0]
 
     def view(self, part: Tensor | Sequence[Sentence], domain: str = SOURCE) -> TextView:
         inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.tensorize(part)
         if "attention" in inputs and inputs["attention"].all():
-            del inputs["attention"]  # full rows need no mask, and without one the fast attention kernels serve
-        view = TextView(self.encoder, {name: self._sent(tensor) for name, tensor in inputs.items()})
+            del inputs["attention"]  # full rows need no mask, and are faster without
+        if self.device.type == "cuda":  # or the copy waits for the GPU
+            inputs = {name: tensor.pin_memory() for name, tensor in inputs.items()}
+        moved = {name: tensor.to(self.device, non_blocking=True) for name, tensor in inputs.items()}
+        view = TextView(self.encoder, moved)
         view.mlm_head = self.mlm_head
         if not isinstance(part, Tensor):
             view.originals = part
         return view
 
-    def _sent(self, tensor: Tensor) -> Tensor:
-        if self.device.type == "cuda":
-            tensor = tensor.pin_memory()  # from other memory the copy waits for all work under way on the GPU
-        return tensor.to(self.device, non_blocking=True)
 
-
-# what the kinds of models call their dropouts
 _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
-_OF_CONFIG = {
-    "layers": "num_hidden_layers",
-    "width": "hidden_size",
-    "heads": "num_attention_heads",
-    "inner": "intermediate_size",
-}
+_NAMES = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+_OF_CONFIG = dict(zip(("layers", "width", "heads", "inner"), _NAMES, strict=True))
 
 
 class SizeSettings(Settings):
-    """The encoder's sizes: a BERT's."""
+    """The sizes of the encoder, a BERT."""
 
     layers: int = Field(6, ge=1)
     """Number of encoder layers."""
@@ -112,28 +104,20 @@ class SizeSettings(Settings):
 
 
 def new_language_model(sizes: SizeSettings, tokenizer: Any) -> Any:
-    """A BERT with random weights. Without dropout it learns faster, and overfits a text that it reads many times. An
-    encoder that learnt without does badly with it later, so the saved one passes its own on to who fine-tunes it."""
+    """A BERT with random weights."""
     from transformers import BertConfig, BertForMaskedLM
 
     make: Any = BertConfig
-    config = make(
-        vocab_size=len(tokenizer),
-        hidden_size=sizes.width,
-        num_hidden_layers=sizes.layers,
-        num_attention_heads=sizes.heads,
-        intermediate_size=sizes.inner or 4 * sizes.width,
-        max_position_embeddings=sizes.row,
-        hidden_dropout_prob=sizes.dropout,
-        attention_probs_dropout_prob=sizes.dropout,
-        pad_token_id=tokenizer.pad_token_id,
-    )
     build: Any = BertForMaskedLM
-    return build(config)
+    own = {theirs: getattr(sizes, name) for name, theirs in _OF_CONFIG.items()}
+    own["intermediate_size"] = sizes.inner or 4 * sizes.width
+    dropout = dict.fromkeys(_DROPOUTS[:2], sizes.dropout)
+    more = {"max_position_embeddings": sizes.row, "pad_token_id": tokenizer.pad_token_id}
+    return build(make(vocab_size=len(tokenizer), **own, **dropout, **more))
 
 
 def language_model_to_go_on_from(start: str | Path, wanted: SizeSettings) -> tuple[Any, SizeSettings]:
-    """A trained language model and its sizes. Only rows may be shorter than it can bear, and the dropout another."""
+    """A trained language model and its sizes; rows may be shorter than before, and the dropout another."""
     model = load_masked_language_model(start)
     config = model.config
     sizes = {name: getattr(config, theirs) for name, theirs in _OF_CONFIG.items() if getattr(config, theirs, None)}
@@ -156,8 +140,7 @@ def language_model_to_go_on_from(start: str | Path, wanted: SizeSettings) -> tup
 
 
 def mlm_head_for(encoder: Transformer) -> MlmHead:
-    """The language-model head of the model that the encoder was taken from, its last layer tied to the encoder's own
-    table of pieces where the model ties the two."""
+    """The language-model head of the model that the encoder was taken from, tied to the encoder's table as in it."""
     origin = encoder.origin or _shipped_origin(encoder)
     if origin is None:
         raise UsageError(
@@ -172,7 +155,7 @@ def mlm_head_for(encoder: Transformer) -> MlmHead:
 
 
 def _shipped_origin(encoder: Transformer) -> str | None:
-    """The shipped language model that has these very pieces and sizes: a saved tagger does not name its own."""
+    """The shipped language model with the same pieces and sizes, as a saved tagger does not name its origin."""
     config: Any = encoder.model.config
     for name in SHIPPED:
         from transformers import AutoConfig
@@ -188,7 +171,7 @@ def _shipped_origin(encoder: Transformer) -> str | None:
 def save_language_model(
     model: Any, tokenizer: Any, folder: Path, half: bool, report: dict[str, Any], documents: dict[str, str]
 ) -> None:
-    """Weights and tokenizer as `transformers` writes them, sealed, with a report and texts by file name beside them."""
+    """Save weights, tokenizer, a report, and texts by file name."""
     model = model.cpu()
     with atomic_folder(folder) as aside:
         quietly((model.half() if half else model).save_pretrained, str(aside))

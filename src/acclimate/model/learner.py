@@ -1,4 +1,4 @@
-"""What a stage can train, a tagger or an encoder that only reads, and how it sees a batch of one domain."""
+"""What a stage trains (a tagger, or a language model), and its view of a batch of one domain."""
 
 from __future__ import annotations
 
@@ -25,42 +25,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sentences:
-    """A batch of one domain. `tags` hold 0 where there is no word or no tag, and O at a word that may hide a label
-    nobody looked for; `odds` says which tags such a word may have. `labelled` says which rows have tags."""
+    """A batch of one domain as tensors."""
 
     originals: tuple[Sentence, ...]
     inputs: dict[str, Tensor]
     mask: Tensor  # (sentence, word), True on words
-    tags: Tensor  # (sentence, word)
-    labelled: Tensor  # (sentence)
-    numbers: Tensor  # the tags on the CPU (sentence, word), -1 where there is no word or no tag is known
-    odds: Tensor | None = None  # (sentence, word, tag): 0 of tags that a word cannot have; None where each has one tag
+    tags: Tensor  # (sentence, word), 0 where there is none, O where a label may be hidden
+    labelled: Tensor  # (sentence), True on rows with tags
+    numbers: Tensor  # the tags on the CPU (sentence, word), -1 where none is known
+    odds: Tensor | None = None  # (sentence, word, tag), which tags a word may have; None where each has one
     soft: Tensor | None = None  # (sentence, word, tag), probabilities of tags; None where all are certain
 
     def __len__(self) -> int:
         return len(self.originals)
 
     def reading(self, inputs: Mapping[str, Tensor]) -> Sentences:
-        """The same sentences, read otherwise."""
+        """The same sentences with other inputs."""
         return replace(self, inputs=dict(inputs))
 
     def to(self, device: torch.device | str) -> Sentences:
-        """Everything on the device, but `lengths` and `numbers`: reading them there would make the CPU wait."""
+        """Everything on the device, but `lengths` and `numbers`, which the CPU reads."""
         inputs = {
             name: tensor if name == "lengths" else tensor.to(device, non_blocking=True)
             for name, tensor in self.inputs.items()
         }
-        moved = {name: getattr(self, name).to(device, non_blocking=True) for name in ("mask", "tags", "labelled")}
-        odds = None if self.odds is None else self.odds.to(device, non_blocking=True)
-        soft = None if self.soft is None else self.soft.to(device, non_blocking=True)
-        return replace(self, inputs=inputs, odds=odds, soft=soft, **moved)
+        names = [name for name in ("mask", "tags", "labelled", "odds", "soft") if getattr(self, name) is not None]
+        moved = {name: getattr(self, name).to(device, non_blocking=True) for name in names}
+        return replace(self, inputs=inputs, **moved)
 
 
 class TextView:
-    """Text that an encoder reads: embeddings and features, each computed once and only when somebody asks."""
+    """Text as an encoder reads it: embeddings and features, each computed once on demand."""
 
-    mlm_head: MlmHead | None = None  # the learner's language-model head, if it has one
-    originals: Sequence[Sentence] = ()  # what was numbered, where it came as sentences
+    mlm_head: MlmHead | None = None
+    originals: Sequence[Sentence] = ()
 
     def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:
         self.encoder, self.inputs = encoder, inputs
@@ -69,12 +67,12 @@ class TextView:
 
     @cached_property
     def embeddings(self) -> dict[str, Tensor]:
-        """The continuous inputs by name: `words` and `characters`, or `pieces`."""
+        """By name: `words` and `characters` (and `context`), or `pieces`."""
         return self.encoder.embed(self.inputs)
 
     @cached_property
     def last_layer(self) -> Tensor:
-        """Word by word, or piece by piece: what features and sentence vectors are made from."""
+        """At every word, or every piece; features and sentence vectors are made from it."""
         return self.encoder.last_layer(self.embeddings, self.inputs)
 
     @cached_property
@@ -84,12 +82,12 @@ class TextView:
 
     @cached_property
     def sentence_vectors(self) -> Tensor:
-        """One for each whole sentence: the state at [CLS], or the mean of the words; (sentence, size)"""
+        """At [CLS], or the mean of the words; (sentence, size)"""
         return self.encoder.sentence_vectors(self.last_layer, self.inputs)
 
 
 class View(TextView):
-    """Sentences that a tagger tags: scores, losses and marginals besides."""
+    """Sentences as a tagger sees them: with scores, losses and marginals."""
 
     def __init__(self, tagger: Tagger, sentences: Sentences, embeddings: Embeddings | None = None) -> None:
         super().__init__(tagger.encoder, sentences.inputs, embeddings)
@@ -97,33 +95,32 @@ class View(TextView):
 
     @cached_property
     def scores(self) -> Tensor:
-        """(sentence, word, tag), before the head's own normalisation. Where spans are typed by a head of their own, the
-        tags here are bare."""
+        """(sentence, word, tag), not normalised; of bare tags where types have a head of their own."""
         layer = self.tagger.scores
         scores: Tensor = layer(self.features, self.shown) if isinstance(layer, EntityLayer) else layer(self.features)
         return scores
 
     @cached_property
     def shown(self) -> Tensor | None:
-        """The first piece of each word as the encoder reads it, (sentence, word); None where it reads no pieces."""
-        return self.encoder.first_pieces(self.inputs)
+        """The first piece of each word, (sentence, word); None where the encoder reads no pieces."""
+        return self.inputs["pieces"].flatten()[self.inputs["first"]] if "pieces" in self.inputs else None
 
     @cached_property
     def losses(self) -> Tensor:
-        """Negative log-likelihood of the gold tags, (sentence), or of all paths that agree with what is known of them;
-        its expectation under soft labels. Meaningless where `sentences.labelled` is False."""
+        """Negative log-likelihood of the gold tags, (sentence): of all paths that agree with partial labels, in
+        expectation under soft labels. Meaningless where `sentences.labelled` is False."""
         return self.tag_losses if self.type_losses is None else self.tag_losses + self.type_losses
 
     @cached_property
     def tag_losses(self) -> Tensor:
-        """The head's part of the losses, (sentence): all of it, unless spans are typed by a head of their own."""
+        """The losses without those of typed spans, (sentence)."""
         types, tags, odds = self.tagger.types, self.sentences.tags, self.sentences.odds
         soft, mask = self.sentences.soft, self.sentences.mask
         if types is not None:
             tags, odds = types.bare[tags], None if odds is None else types.bare_odds(odds)
             soft = None if soft is None else types.bare_soft(soft)
         scores, heads = self.scores, self.tagger.source_heads
-        if heads is not None and heads.training:  # a source's own part in its tags is no part of what is predicted
+        if heads is not None and heads.training:
             scores = scores + heads(self.features, self.originals)
         if soft is None:
             return self.tagger.head.loss(scores, tags, mask, odds)
@@ -135,7 +132,7 @@ class View(TextView):
 
     @cached_property
     def type_losses(self) -> Tensor | None:
-        """That of the gold spans' types, (sentence); None where the tags tell the types."""
+        """Those of the types of gold spans, (sentence); None where tags have types."""
         types, sentences = self.tagger.types, self.sentences
         if types is None:
             return None
@@ -143,20 +140,19 @@ class View(TextView):
 
     @cached_property
     def marginals(self) -> Tensor:
-        """Probability of each tag at each word under the head, (sentence, word, tag)."""
-        found = self.tagger.head.marginals(self.scores, self.sentences.mask)
-        return found if self.tagger.types is None else self.tagger.types.marginals(found, self._type_scores)
+        """Probability of each tag at each word, (sentence, word, tag)."""
+        tags = self.tagger.head.marginals(self.scores, self.sentences.mask)
+        return tags if self.tagger.types is None else self.tagger.types.marginals(tags, self._type_scores)
 
     @cached_property
     def decoded(self) -> Tensor:
-        """The tags that the tagger decides on, (sentence, word), 0 at padding."""
-        return (
-            self._detected if self.tagger.types is None else self.tagger.types.typed(self._detected, self._type_scores)
-        )
+        """The predicted tags, (sentence, word), 0 at padding."""
+        types = self.tagger.types
+        return self._detected if types is None else types.typed(self._detected, self._type_scores)
 
     @property
     def type_probabilities(self) -> Tensor:
-        """How probable the type of each word's span is, (sentence, word); 1 where the tags tell the types."""
+        """The probability of the type of each word's span, (sentence, word); 1 where tags have types."""
         if self.tagger.types is None:
             return torch.ones_like(self.scores[..., 0], dtype=torch.float32)
         return self._type_scores.float().softmax(-1).amax(-1)
@@ -167,18 +163,18 @@ class View(TextView):
 
     @cached_property
     def _type_scores(self) -> Tensor:
-        """Of the spans that were found, at each of their words (sentence, word, type)."""
+        """Of the predicted spans, at each of their words (sentence, word, type)."""
         assert self.tagger.types is not None
         return self.tagger.types.scores(self.features, self.shown, self._detected)
 
     @property
     def shared_features(self) -> Tensor:
-        """The part of the features that both domains have in common, (sentence, word, feature)."""
+        """The features that both domains share, (sentence, word, feature)."""
         private = self.encoder.width - self.encoder.shared_width
         return self.features[..., private:] if private else self.features
 
     def with_noise(self, noise: Mapping[str, Tensor]) -> View:
-        """The same sentences with something added to the named embeddings."""
+        """The same sentences with noise on the named embeddings."""
         added = {
             name: value + fitted(noise[name], value) if name in noise else value
             for name, value in self.embeddings.items()
@@ -186,8 +182,7 @@ class View(TextView):
         return View(self.tagger, self.sentences, added)
 
     def with_words(self, changes: Sequence[Change], context: bool = False) -> View:
-        """The same sentences with some words hidden or read as others. Frozen features of the context stay what they
-        were, unless `context` asks for new ones."""
+        """The same sentences with some words hidden or replaced. Contextual features stay, unless `context` is set."""
         inputs = self.encoder.replaced(self.inputs, changes, self.originals if context else ())
         changed = View(self.tagger, self.sentences.reading(inputs))
         if "context" in self.embeddings and not context:
@@ -197,14 +192,13 @@ class View(TextView):
 
 
 def fitted(noise: Tensor, like: Tensor) -> Tensor:
-    """Noise for rows of another length: cut, or followed by nothing. A longer word may have taken a shorter one's
-    place."""
+    """Noise cut or padded to the length of the embeddings, as a longer word may have replaced a shorter one."""
     missing = like.size(1) - noise.size(1)
     return noise if missing == 0 else nn.functional.pad(noise, (0, 0, 0, missing))
 
 
 class NoView(View):
-    """Stands where a stage has no sentences of a domain; any use of it says so."""
+    """Stands in for a domain without sentences; any use of it is an error."""
 
     def __init__(self, domain: str) -> None:
         self._domain = domain
@@ -222,7 +216,7 @@ class NoView(View):
 
 
 class Learner(nn.Module):
-    """An encoder and what stands on it. The loop asks for no more than this."""
+    """What the training loop trains: an encoder and what stands on it."""
 
     encoder: Encoder
 
@@ -231,25 +225,20 @@ class Learner(nn.Module):
         return next(self.parameters()).device
 
     def encoders(self) -> list[Encoder]:
-        """Every encoder in it."""
         return [self.encoder]
 
     def view(self, part: Any, domain: str = SOURCE) -> TextView:
-        """One domain's part of a batch as this learner sees it, on its own device."""
+        """One domain's part of a batch on the learner's device."""
         raise NotImplementedError
 
 
 _GUARD = threading.Lock()
-_READERS: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()  # of modules that would be training without them
+_READERS: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()  # modules in evaluation mode, and by how many callers
 
 
 @contextmanager
 def eval_mode(learner: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while, then back to what it was: scoring in mid-training must leave no trace.
-
-    Several threads may read with the same learner, or with learners that share parts. A module goes back to training
-    when the last of them is done, and not before.
-    """
+    """Evaluation mode for a while. Several threads may use one learner: the last one restores training mode."""
     with _GUARD:
         held = [module for module in learner.modules() if module.training or module in _READERS]
         for module in held:
@@ -259,7 +248,7 @@ def eval_mode(learner: nn.Module) -> Iterator[None]:
         yield
     finally:
         with _GUARD:
-            for module in held:  # one by one: a part that sleeps through training must not be woken
+            for module in held:
                 _READERS[module] -= 1
                 if not _READERS[module]:
                     del _READERS[module]

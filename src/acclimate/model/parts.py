@@ -1,52 +1,47 @@
-"""Sentences to batches and back: long ones in overlapping parts, those of like length together. It knows no torch."""
+"""Sentences to batches and back: long ones in overlapping parts, those of similar length together. Without torch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from acclimate.data.batches import plan
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.pieces import Window
+from acclimate.data.pieces import Pieces, Window, overlapping, overlapping_rows
 
 Row = TypeVar("Row", bound=Any)  # an array or a tensor, (word, ...)
 Progress = Callable[[int], None]
 WORDS_PER_BATCH = 8192
-PIECES_AT_ONCE, LONGEST_PART, SHARED_PART = 1024, 1024, 256  # `Encoder` explains them
+PIECES_AT_ONCE = 1024  # on a CPU, which gains nothing from larger batches
+LONGEST_PART, SHARED_PART = 1024, 256  # the longest sentence that is read in one part, and how far parts overlap
 
 
-class Reader(Protocol):
-    """How long texts are read by whoever reads them."""
-
-    @property
-    def longest_part(self) -> int: ...
-
-    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None: ...
-
-    def parts(self, sentence: Sentence) -> list[Window]: ...
+def count_pieces(pieces: Pieces | None, sentences: Iterable[Sentence]) -> list[int] | None:
+    """The length of each sentence in pieces."""
+    return None if pieces is None else pieces.count([sentence.words for sentence in sentences])
 
 
 def read_in_parts(
-    reader: Reader,
+    pieces: Pieces | None,
     corpus: Corpus,
     ask: Callable[[list[Sentence]], Iterable[Row]],
     join: Callable[[list[Row]], Row],
     most: int,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Row]]:
-    """What `ask` finds at each word of a batch, (sentence, word, ...): the number of a sentence and (word, ...), in the
-    order of batches. Parts of a long sentence are joined again. `most` is what is read at once, padding counted."""
-    parts = _parts(reader, corpus)
+    """The answers of `ask`, which takes a batch and gives (sentence, word, ...): sentence numbers and (word, ...), in
+    the order of batches. `most` is the size of a batch in words or pieces, padding included."""
+    parts = _parts(pieces, corpus)
     missing = [0] * len(corpus)  # how many parts of each sentence are not yet read
     for number, _, _ in parts:
         missing[number] += 1
     waiting: dict[int, list[tuple[int, Row]]] = {}
-    for batch in planned(reader, [text for _, text, _ in parts], most):
+    for batch in planned(pieces, [text for _, text, _ in parts], most):
         done = []
-        for place, row in zip(batch, ask([parts[place][1] for place in batch]), strict=True):
-            number, _, window = parts[place]
-            kept = row[window.keep_from - window.start : window.keep_to - window.start]
-            waiting.setdefault(number, []).append((window.start, join([kept])))  # a copy: the batch need not stay
+        for part, row in zip(batch, ask([parts[part][1] for part in batch]), strict=True):
+            number, _, window = parts[part]
+            own = row[window.keep_from - window.start : window.keep_to - window.start]
+            waiting.setdefault(number, []).append((window.start, join([own])))  # a copy: the batch is let go
             missing[number] -= 1
             if not missing[number]:
                 done.append(number)
@@ -57,20 +52,23 @@ def read_in_parts(
             progress(len(done))
 
 
-def planned(reader: Reader, sentences: Sequence[Sentence], most: int) -> list[list[int]]:
-    """Sentences of like length together. A pre-trained encoder pays for padding in pieces, so its own count decides:
-    sentences of as many words may differ by half in that."""
-    return plan(reader.count_pieces(sentences) or [len(sentence) for sentence in sentences], most)
+def planned(pieces: Pieces | None, sentences: Sequence[Sentence], most: int) -> list[list[int]]:
+    """Batches of sentences of similar length in pieces, or else in words."""
+    return plan(count_pieces(pieces, sentences) or [len(sentence) for sentence in sentences], most)
 
 
-def _parts(reader: Reader, corpus: Corpus) -> list[tuple[int, Sentence, Window]]:
-    """What is read of which sentence: all of it at once, unless it is very long."""
-    sizes = reader.count_pieces(corpus) or [len(sentence) for sentence in corpus]
+def _parts(pieces: Pieces | None, corpus: Corpus) -> list[tuple[int, Sentence, Window]]:
+    """Sentence numbers with the whole sentence, or with parts of a long one."""
+    sizes = count_pieces(pieces, corpus) or [len(sentence) for sentence in corpus]
     parts = []
     for number, (sentence, size) in enumerate(zip(corpus, sizes, strict=True)):
-        if size <= reader.longest_part:
+        if size <= LONGEST_PART:
             parts.append((number, sentence, Window(0, len(sentence), 0, len(sentence))))
         else:
-            for window in reader.parts(sentence):
-                parts.append((number, Sentence(sentence.words[window.start : window.end]), window))
+            if pieces is None:
+                windows = overlapping([1] * len(sentence), LONGEST_PART, SHARED_PART)
+            else:
+                counts = [len(row) for row in pieces.of_words(sentence.words)]
+                windows = overlapping_rows(counts, pieces.room, LONGEST_PART, SHARED_PART)
+            parts += [(number, Sentence(sentence.words[each.start : each.end]), each) for each in windows]
     return parts

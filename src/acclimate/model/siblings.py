@@ -1,4 +1,4 @@
-"""Taggers that share parts: two domains with their own words and labels (DATNet), or two tasks on one encoder (MAT)."""
+"""Taggers that share parts: two domains (DATNet), or two tasks on one encoder (MAT)."""
 
 from __future__ import annotations
 
@@ -20,23 +20,19 @@ FOLDER = "siblings"  # below the folder of the tagger that they were trained wit
 
 
 def save_siblings(folder: str | Path, taggers: Mapping[str, Tagger]) -> None:
-    """Each as a tagger of its own, with a copy of what it shares. Those of an earlier run there are removed."""
+    """Save each as a tagger of its own; those of an earlier run are removed."""
     shutil.rmtree(Path(folder) / FOLDER, ignore_errors=True)
     for name, tagger in taggers.items():
         tagger.save(Path(folder) / FOLDER / name)
 
 
 def load_sibling(folder: str | Path, name: str, device: str | torch.device = "cpu") -> Tagger | None:
-    """None where none of this name was kept."""
     place = Path(folder) / FOLDER / name
     return Tagger.load(place, device) if place.is_dir() else None
 
 
 class Siblings(Learner):
-    """One tagger per domain. What they share is the same module in each, so it learns from all of them.
-
-    A shared tensor stands once in the saved state, under the name of the first that has it.
-    """
+    """One tagger per domain. What they share is the same module, and is saved once."""
 
     def __init__(self, taggers: Mapping[str, Tagger]) -> None:
         super().__init__()
@@ -68,15 +64,14 @@ class Siblings(Learner):
         return self[domain].view(part)
 
     def copies(self) -> dict[str, str]:
-        """The name of each tensor that has stood under another name before → that name."""
+        """The names of shared tensors → the name under which each is saved."""
         first: dict[int, str] = {}
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for kind in (self.named_parameters, self.named_buffers):
             for name, tensor in kind(remove_duplicate=False):
-                if id(tensor) in first:
-                    found[name] = first[id(tensor)]
-                first.setdefault(id(tensor), name)
-        return found
+                if first.setdefault(id(tensor), name) != name:
+                    names[name] = first[id(tensor)]
+        return names
 
 
 def _without_copies(learner: Any, state: dict[str, Any], prefix: str, metadata: Any) -> None:

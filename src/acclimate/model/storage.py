@@ -1,13 +1,5 @@
-"""Folders on disk that are whole or absent, and that notice a flipped byte.
-
-Only safetensors, JSON and plain text are written: nothing that runs code when it is opened. A folder is filled aside
-and renamed when complete, so a crash leaves either the old one or the new one. `manifest.json` holds the SHA-256 of
-every file and is checked before anything is used. A new version of a folder that also holds a user's own files is put
-inside it first, by one rename; then its files move up one by one. If that is cut off, `finish_saving` goes on with it.
-
-Anybody may have made a folder, so nothing in it is believed. Reading never writes. A manifest may only name files below
-its own folder, and no link is followed.
-"""
+"""Folders on disk that are complete or absent, with checksums. A folder is filled aside and renamed. `manifest.json`
+holds the SHA-256 of every file. Nothing in a folder is trusted: no pickles, no links, no names that lead outside."""
 
 from __future__ import annotations
 
@@ -17,7 +9,7 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -28,8 +20,8 @@ if TYPE_CHECKING:  # whoever only checks files does not wait for torch
     import torch
     from torch import Tensor
 
-MANIFEST = "manifest.json"  # of a folder that is written as a whole
-CHECKSUMS = "checksums.json"  # of files that are written one by one, beside others
+MANIFEST = "manifest.json"  # of a folder that is written at once
+CHECKSUMS = "checksums.json"  # of files that are written one by one
 _ARRIVING = ".arriving"  # a complete new version, inside the folder that it is about to replace
 
 
@@ -39,10 +31,7 @@ class StorageError(ValueError):
 
 @contextmanager
 def atomic_folder(folder: str | Path) -> Iterator[Path]:
-    """Yield an empty folder beside `folder`; on leaving, seal it and put it in its place.
-
-    Files already standing in `folder` that the new one does not bring (a user's own notes) are left alone.
-    """
+    """Yield an empty folder; on leaving, seal it and move it to `folder`. Other files in `folder` stay."""
     folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.part"
@@ -57,24 +46,27 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
 
 
 def seal(folder: Path) -> None:
-    """Write the manifest of everything below the folder, and flush it all to disk."""
+    """Write the manifest, and flush all files to disk."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     files = {name: _digest(folder / name) for name in names if name != MANIFEST}
     (folder / MANIFEST).write_bytes(_manifest_bytes(files))
-    _let_read(folder, files)
+    mode = (folder / MANIFEST).stat().st_mode  # what the umask allows; other libraries may have been stricter
     for name in (*files, MANIFEST):
+        _set_mode(folder / name, mode)
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
 
 
 def verify(folder: str | Path) -> frozenset[str]:
-    """Raise unless every file listed in the manifest is there, byte for byte, and the manifest itself is intact. Gives
-    the listed names. Writes nothing."""
+    """Check every listed file, and give the listed names."""
     folder = Path(folder)
     if not folder.is_dir():
         raise StorageError(f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote.")
     try:
-        return _verified(folder)
+        files = _manifest_of(folder)
+        for name, expected in files.items():
+            _verify_file(folder, name, expected)
+        return frozenset(files)
     except StorageError as damage:
         if _is_interrupted(folder):
             raise StorageError(
@@ -85,7 +77,7 @@ def verify(folder: str | Path) -> frozenset[str]:
 
 
 def verify_file(folder: Path, name: str) -> None:
-    """Raise unless this file of a sealed folder is the one that the manifest lists."""
+    """Check one file of a sealed folder."""
     files = _manifest_of(folder)
     if name not in files:
         raise StorageError(f"{folder / name}: not listed in {MANIFEST}, so nobody knows whether it is whole.")
@@ -93,7 +85,7 @@ def verify_file(folder: Path, name: str) -> None:
 
 
 def listed_files(folder: Path) -> Mapping[str, Any] | None:
-    """What the manifest of a folder lists; None where that is damaged, or where there is none."""
+    """What the manifest lists; None where it is damaged or missing."""
     try:
         return _manifest_of(folder)
     except StorageError:
@@ -101,20 +93,19 @@ def listed_files(folder: Path) -> Mapping[str, Any] | None:
 
 
 def write_checksums(folder: Path, *names: str) -> None:
-    """Note what these files hold, beside the checksums that the folder has already."""
+    """Note the checksums of these files."""
     files = {**_checksums_in(folder), **{name: _digest(folder / name) for name in names}}
     _put_checksums(folder, files)
 
 
 def forget_checksums(folder: Path, *names: str) -> None:
-    """These files are about to change."""
+    """Forget the checksums of files that are about to change."""
     if (folder / CHECKSUMS).exists():
         _put_checksums(folder, {name: sums for name, sums in _checksums_in(folder).items() if name not in names})
 
 
 def require_unchanged(path: Path) -> None:
-    """Raise if this file is not what the manifest of its folder lists, or its checksums. A file without a checksum
-    passes where the folder is not written as a whole: what it belongs to may be under way."""
+    """Check a file by the manifest, or by its noted checksum if it has one."""
     folder, name = path.parent, path.name
     if (folder / MANIFEST).exists():
         verify_file(folder, name)
@@ -123,18 +114,18 @@ def require_unchanged(path: Path) -> None:
 
 
 def has_checksum(path: Path) -> bool:
-    """Whether somebody noted what this file holds (`write_checksums`)."""
+    """Whether a checksum of this file was noted."""
     return path.name in _checksums_in(path.parent)
 
 
 def read_sealed_json(path: Path) -> Any:
-    """A JSON file of a sealed folder, checked first."""
+    """A JSON file, after a check."""
     require_unchanged(path)
     return read_json(path)
 
 
 def is_intact(folder: Path, name: str) -> bool:
-    """Whether a file of a folder is the one that its manifest lists."""
+    """Whether a file is as the manifest says."""
     try:
         verify_file(folder, name)
     except StorageError:
@@ -143,14 +134,14 @@ def is_intact(folder: Path, name: str) -> bool:
 
 
 def remove_listed(folder: Path) -> None:
-    """Take away what was written there, the manifest last; a user's own files stay."""
+    """Remove the listed files and the manifest; others stay."""
     for name in listed_files(folder) or {}:
         _remove(folder, name)
     (folder / MANIFEST).unlink()
 
 
 def write_json(path: Path, content: Any) -> None:
-    # surrogates pass: a word of the vocabulary may hold half a pair, and it must come back as it was
+    # surrogates pass: a word may hold half a pair
     text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
@@ -160,10 +151,10 @@ def read_json(path: Path) -> Any:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Tensors by name. Shared memory is copied apart: safetensors refuses aliases, and a later load expects all."""
+    """Tensors by name; shared memory is copied, as safetensors refuses aliases."""
     from safetensors.torch import save_file
 
-    path.touch()  # with the mode that the user's umask gives; safetensors lets only the owner read what it writes
+    path.touch()  # takes its mode from the umask, which safetensors ignores
     mode = path.stat().st_mode
     save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, str(path))
     _set_mode(path, mode)
@@ -176,16 +167,6 @@ def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Te
         return load_file(str(path), device=str(device))
     except (SafetensorError, OSError) as failure:
         raise StorageError(f"{path}: cannot be read as safetensors: {failure}") from None
-
-
-def _let_read(folder: Path, names: Iterable[str]) -> None:
-    """Files of other libraries, such as an encoder's weights, may be read by whom the user's umask lets read ours.
-
-    The umask itself cannot be asked for without changing it for all threads: the manifest shows what it allows.
-    """
-    mode = (folder / MANIFEST).stat().st_mode
-    for name in names:
-        _set_mode(folder / name, mode)
 
 
 def _set_mode(path: Path, mode: int) -> None:
@@ -202,13 +183,6 @@ def _manifest_bytes(files: Mapping[str, Any]) -> bytes:
 def _digest(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _verified(folder: Path) -> frozenset[str]:
-    files = _manifest_of(folder)
-    for name, expected in files.items():
-        _verify_file(folder, name, expected)
-    return frozenset(files)
 
 
 def _verify_file(folder: Path, name: str, expected: Any) -> None:
@@ -231,7 +205,6 @@ def _put_checksums(folder: Path, files: Mapping[str, Any]) -> None:
 
 
 def _manifest_of(folder: Path, kind: str = MANIFEST) -> dict[str, Any]:
-    """The files that a manifest lists, by names that stay below the folder."""
     manifest = folder / kind
     _refuse_links(folder, kind)
     if not manifest.is_file():
@@ -254,14 +227,14 @@ def _manifest_of(folder: Path, kind: str = MANIFEST) -> dict[str, Any]:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name leads to a place below the folder that it is joined to, on every system."""
+    """Whether a name stays inside the folder that it is joined to, on every system."""
     path = PurePosixPath(name)
     is_inside = not path.is_absolute() and bool(path.parts) and ".." not in path.parts
     return is_inside and path.as_posix() == name and not set(name) & set("\\:\0") and path.parts[0] != _ARRIVING
 
 
 def _refuse_links(folder: Path, name: str) -> None:
-    """A link could lead out of the folder. The folder itself may be one: the user has named it."""
+    """Refuse links below the folder; the folder itself may be one."""
     path = folder
     for part in PurePosixPath(name).parts:
         path /= part
@@ -270,20 +243,19 @@ def _refuse_links(folder: Path, name: str) -> None:
 
 
 def _remove(folder: Path, name: str) -> None:
-    """A file below the folder; what lies behind a link stays."""
+    """Remove a file, unless it is behind a link."""
     with suppress(StorageError):
         _refuse_links(folder, PurePosixPath(name).parent.as_posix())
         (folder / name).unlink(missing_ok=True)
 
 
 def _put_in_place(aside: Path, folder: Path) -> None:
-    if not folder.exists():
-        aside.rename(folder)
-    elif not any(folder.iterdir()):
-        folder.rmdir()
+    if not folder.exists() or not any(folder.iterdir()):
+        with suppress(FileNotFoundError):
+            folder.rmdir()
         aside.rename(folder)
     else:
-        finish_saving(folder)  # an earlier version may have been cut off on its way
+        finish_saving(folder)  # an earlier save may have been interrupted
         for name in _manifest_of(aside):
             _refuse_links(folder, name)
         aside.rename(folder / _ARRIVING)
@@ -297,8 +269,7 @@ def _is_interrupted(folder: Path) -> bool:
 
 
 def finish_saving(folder: str | Path) -> None:
-    """Finish a save into this folder that was interrupted, if there was one. Nothing moves unless the new version is
-    whole."""
+    """Finish an interrupted save into this folder, if the new version is complete."""
     folder = Path(folder)
     new = folder / _ARRIVING
     _refuse_links(folder, _ARRIVING)
@@ -311,10 +282,7 @@ def finish_saving(folder: str | Path) -> None:
 
 
 def _move_up(folder: Path) -> None:
-    """Move what stands in `_ARRIVING` up, over the old files. Cut off at any point, it can simply be begun again.
-
-    The manifests change places last: until then both are there to say which files the old version leaves behind.
-    """
+    """Move the new version up, over the old files, manifest last. If interrupted, it can be repeated."""
     new = folder / _ARRIVING
     if _is_interrupted(folder):
         files = _manifest_of(new)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import ConfigDict
@@ -17,28 +16,25 @@ import acclimate
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import ANY_LABEL, OUTSIDE, Scheme, convert_tags, hidden_labels, split_tag
+from acclimate.data.schemes import OUTSIDE, Scheme
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
-from acclimate.model.answers import QUESTIONS, answers
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
+from acclimate.model.gold_tags import GoldTags
 from acclimate.model.heads.entity_heads import (
+    EntityLayer,
     EntitySettings,
     detected_labels,
-    detection_layer,
     require_entities,
     span_types,
 )
 from acclimate.model.heads.legal_chain import TagChain
-from acclimate.model.heads.more_labels import take_over
-from acclimate.model.heads.soft_targets import SoftTargets
-from acclimate.model.heads.source_heads import SourceHeads
-from acclimate.model.heads.tag_heads import HeadName, build_head
-from acclimate.model.learner import Learner, Sentences, View
-from acclimate.model.parts import WORDS_PER_BATCH, Progress
+from acclimate.model.heads.tag_heads import HeadName, SourceHeads, build_head
+from acclimate.model.learner import Learner, Sentences, View, eval_mode
+from acclimate.model.parts import WORDS_PER_BATCH, Progress, read_in_parts
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.storage import (
     StorageError,
@@ -55,8 +51,8 @@ from acclimate.settings import S, Settings, SettingsError, complete
 
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line
 _DESCRIPTION, _WEIGHTS, _SEEN, _CARD = "tagger.json", "weights.safetensors", "seen.json", "README.md"
-_KEPT_BY_ENCODER = ("encoder.model.", "encoder.context.model.")  # weights of a pre-trained part, in a folder of its own
-_REMEMBERED = 1 << 16  # different rows of tags; a stream of text must not fill the memory
+_KEPT_BY_ENCODER = ("encoder.model.", "encoder.context.model.")  # weights in a folder of their own
+_NEW_BELOW_OUTSIDE = 2.0  # how far a new tag scores below O, in nats: never chosen, and close enough to be learnt
 
 
 class _Crf(Settings):
@@ -65,7 +61,7 @@ class _Crf(Settings):
 
 
 class _Description(Settings):
-    """What a saved tagger says of itself."""
+    """The description in a saved tagger's folder."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -73,7 +69,7 @@ class _Description(Settings):
     encoder_description: dict[str, Any]
     head: HeadName
     crf: _Crf
-    entities: EntitySettings | None = None  # taggers of earlier versions do not mention any
+    entities: EntitySettings | None = None
     labels: tuple[str, ...]
     kind: Kind
     scheme: Scheme
@@ -97,13 +93,10 @@ class Tagger(TextTagger, Learner):
         if not len(labels):
             raise InputError("a tagger needs at least one label; the training text has none.")
         self.encoder, self.labels, self.head_name, self.scheme = encoder, labels, head, scheme
-        self.seen: SeenWords | None = None  # what there was to learn from, for the seen/unseen split of its scores
+        self.seen: SeenWords | None = None  # its training text, for scores of seen and unseen words
         self.tags = labels.tags(scheme)
-        self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
-        # tags of whole sentences, and what may stand at open ones: each epoch asks again
-        self._numbered: dict[tuple[tuple[str, ...], float], tuple[NDArray[np.int64], NDArray[np.float32] | None]] = {}
-        self.hidden_odds = 1.0  # that a word is what nobody looked for, beside O; set before anything is learnt
-        self._soft_targets = SoftTargets(self._tag_numbers, scheme)
+        self._gold_tags = GoldTags(labels, scheme)
+        self.hidden_odds = 1.0  # of a label that nobody looked for, beside O; set before training
         self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         self._set_heads(entities)
 
@@ -124,10 +117,9 @@ class Tagger(TextTagger, Learner):
     ) -> Tagger:
         """A new tagger.
 
-        `encoder` is `acclimate-mini`, which comes with the package, `character-cnn-lstm`, or a Hugging Face model by
-        name or folder. Only `character-cnn-lstm` needs `text`, to learn its vocabulary from (the labelled source, as a
-        rule). `seed` fixes the first weights. `boundary_scores` and `constrain_training` are the CRF's. `options` are
-        the encoder's own settings.
+        `encoder` is `acclimate-mini`, `character-cnn-lstm`, or a Hugging Face model by name or folder. Only
+        `character-cnn-lstm` needs `text`, for its vocabulary. `seed` fixes the first weights. `boundary_scores` and
+        `constrain_training` are the CRF's. `options` are the encoder's own settings.
         """
         if seed is not None:
             torch.manual_seed(seed)
@@ -142,25 +134,25 @@ class Tagger(TextTagger, Learner):
         return cls(transformer, labels, head, scheme or "IOB2", **crf)
 
     def _set_heads(self, entities: EntitySettings | None) -> None:
-        """What stands on the encoder, with weights drawn anew."""
+        """New heads on the encoder."""
         if entities is not None:
             require_entities(entities, self.labels, self.scheme)
         self.entities = entities
-        detected = detected_labels(entities, self.labels)  # bare ones, where spans are typed afterwards
+        detected = detected_labels(entities, self.labels)
         self.scores = self._score_layer(len(detected.tags(self.scheme)))
         self.head = build_head(self.head_name, detected, self.scheme, self.crf)
-        self.source_heads: SourceHeads | None = None  # only while it is trained on several sources
+        self.source_heads: SourceHeads | None = None  # in training on several sources
         self.types = span_types(entities, self.encoder.width, self.labels, self.scheme, self.encoder.vocabulary_size)
 
     def _score_layer(self, tag_count: int) -> nn.Module:
         width = self.encoder.width
         if self.entities is None:
             return nn.Linear(width, tag_count)
-        return detection_layer(self.entities, width, tag_count, self.encoder.vocabulary_size)
+        options = self.entities.extra, self.entities.width, self.entities.dropout
+        return EntityLayer(width, tag_count, *options, self.encoder.vocabulary_size)
 
     def find_entities(self, entities: EntitySettings) -> None:
-        """From now on find entities and type them as MSLM does, in place of one layer of scores. New weights are
-        drawn."""
+        """Replace the heads by those of MSLM, which find entities first and then type them."""
         if self.source_heads is not None:
             raise InputError("a head for each source does not fit heads that find entities first: leave one out.")
         device = self.device
@@ -168,7 +160,7 @@ class Tagger(TextTagger, Learner):
         self.to(device)
 
     def add_source_heads(self, sources: Sequence[str]) -> None:
-        """Until `drop_source_heads`, learn what only one of the sources does in a layer of its own."""
+        """Learn what is special to each source in a layer of its own, until `drop_source_heads`."""
         if self.entities is not None:
             raise InputError("a head for each source does not fit heads that find entities first: leave one out.")
         self.source_heads = SourceHeads(sources, self.encoder.width, len(self.tags)).to(self.device)
@@ -180,11 +172,7 @@ class Tagger(TextTagger, Learner):
         """Sentences as tensors, tags included where they have any."""
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)  # (sentence, word)
-        tags, odds = torch.zeros(mask.shape, dtype=torch.long), None
-        if any(sentence.tags is not None for sentence in sentences):
-            numbered = [self._number_tags(sentence) for sentence in sentences]
-            tags[mask] = torch.from_numpy(np.concatenate([numbers for numbers, _ in numbered]))
-            odds = self._odds(tags, [choices for _, choices in numbered])
+        tags, odds, soft = self._gold_tags.tensors(sentences, mask, self.hidden_odds)
         labelled = torch.tensor([sentence.tags is not None for sentence in sentences])
         known = mask & labelled.unsqueeze(1)
         if odds is not None:
@@ -197,26 +185,15 @@ class Tagger(TextTagger, Learner):
             labelled=labelled,
             numbers=tags.masked_fill(~known, -1),
             odds=odds,
-            soft=self._soft_targets.of(sentences, tags),
+            soft=soft,
         )
-
-    def _odds(self, tags: Tensor, choices: Sequence[NDArray[np.float32] | None]) -> Tensor | None:
-        """Of the tags that each word may have (sentence, word, tag); None where each has but one."""
-        if all(each is None for each in choices):
-            return None
-        odds = nn.functional.one_hot(tags, len(self.tags)).float()
-        for row, each in zip(odds, choices, strict=True):
-            if each is not None:
-                row[: len(each)] = torch.from_numpy(each)
-        return odds
 
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
         sentences = self.tensorize(part).to(self.device)
         return View(self, sentences.reading(self.encoder.drawn(sentences.inputs)) if self.training else sentences)
 
     def split(self, shared: int | None = None, private: int | None = None) -> None:
-        """Give the encoder a part of its own beside the one that it shares (`Encoder.split`); the layer of scores is
-        drawn anew to fit."""
+        """Split the last layer of the encoder into a shared and a private one, with a new layer of scores."""
         if self.entities is not None:
             raise InputError("an encoder under entity heads cannot be split: split it first.")
         if self.source_heads is not None:
@@ -227,8 +204,7 @@ class Tagger(TextTagger, Learner):
     def sibling(
         self, labels: LabelSet, encoder: Encoder, scheme: Scheme | None = None, *, share_head: bool = False
     ) -> Tagger:
-        """A tagger for other labels on an encoder that shares parts with this one's (`Encoder.sibling`), or on this one
-        itself. With `share_head` the CRF's moves from tag to tag are this one's; the labels must then be equal."""
+        """A tagger for other labels on this encoder or its sibling; or for the same labels with the same head."""
         if share_head and (labels != self.labels):
             raise InputError(
                 f"one CRF for both domains needs the same labels in both, not {', '.join(labels)} "
@@ -244,7 +220,7 @@ class Tagger(TextTagger, Learner):
         return other
 
     def with_labels(self, labels: Iterable[str]) -> Tagger:
-        """A copy that has these labels, too, and answers as this tagger does until it has learnt them."""
+        """A copy with more labels, whose answers are the same until it has learnt them."""
         union = LabelSet.of((*self.labels, *labels), self.labels.kind)
         if set(union) == set(self.labels):
             return copy.deepcopy(self)
@@ -252,9 +228,23 @@ class Tagger(TextTagger, Learner):
             what = "tags of every word" if union.kind == "plain" else "heads that find entities first"
             raise InputError(f"a tagger with {what} cannot learn new labels. Train a new one (recipe target-only).")
         other = self.sibling(union, copy.deepcopy(self.encoder))
-        take_over(other, self)
+        other._copy_weights(self)
         other.seen = self.seen
         return other.train(self.training)
+
+    @torch.no_grad()
+    def _copy_weights(self, known: Tagger) -> None:
+        """Those of the scores and the head of a tagger with fewer labels. New tags start from O, with a lower score."""
+        old = {tag: number for number, tag in enumerate(known.tags)}
+        rows = torch.tensor([old.get(tag, old[OUTSIDE]) for tag in self.tags])
+        is_new = torch.tensor([tag not in old for tag in self.tags])
+        for ours, theirs in ((self.scores, known.scores), (self.head, known.head)):
+            weights = dict(theirs.named_parameters())
+            for name, weight in ours.named_parameters():
+                taken = weights[name].cpu()[rows]
+                weight.copy_(taken[:, rows] if name == "transitions" else taken)
+                if name == "bias":
+                    weight[is_new] -= _NEW_BELOW_OUTSIDE
 
     def read(
         self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
@@ -267,8 +257,7 @@ class Tagger(TextTagger, Learner):
         return TagChain.of(tags, *(scores.detach().cpu().numpy() for scores in self.head.legal_scores()))
 
     def save(self, folder: str | Path, **documents: str | bytes) -> None:
-        """Write the tagger so that a crash or a flipped byte cannot pass unnoticed. `documents` are files to keep
-        beside it, by name (a run's settings and report)."""
+        """Write the tagger with checksums. `documents` are more files by name (a run's settings and report)."""
         with atomic_folder(folder) as aside:
             self._write(aside)
             for name, document in {_CARD: tagger_card(self), **documents}.items():
@@ -276,8 +265,7 @@ class Tagger(TextTagger, Learner):
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Tagger:
-        """A tagger that `save` wrote, by its folder, or one that comes with the package, by its name (`general`,
-        `part-of-speech`). It is checked byte for byte first."""
+        """A tagger that `save` wrote, or one of the package by name. Checksums are checked."""
         folder = resolved_tagger(folder)
         listed = verify(folder)
         if _DESCRIPTION not in listed and COMPACT in listed:
@@ -319,7 +307,7 @@ class Tagger(TextTagger, Learner):
         description = complete(_Description, read_json(folder / _DESCRIPTION), where=_DESCRIPTION)
         labels, entities = LabelSet(description.labels, description.kind), description.entities
         kind = Transformer if description.encoder == "transformer" else CharacterCnnLstm
-        with torch.random.fork_rng(devices=[]):  # the weights about to be overwritten are drawn at random
+        with torch.random.fork_rng(devices=[]):  # building draws weights
             make_encoder = kind.from_description(description.encoder_description, folder)
             weights = read_tensors(folder / _WEIGHTS)
             _require_sizes(make_encoder, labels, entities, weights, folder)
@@ -330,52 +318,9 @@ class Tagger(TextTagger, Learner):
         tagger.seen = read_seen(folder) if _SEEN in listed else None
         return tagger
 
-    def _number_tags(self, sentence: Sentence) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
-        """The tags' numbers, zeros where there are none; and which tags each word may have, if any is open."""
-        if sentence.tags is None:
-            return np.zeros(len(sentence), np.int64), None
-        asked = sentence.tags, self.hidden_odds
-        numbered = self._numbered.get(asked)
-        if numbered is None:
-            if len(self._numbered) >= _REMEMBERED:
-                self._numbered.clear()
-            closed = tuple(OUTSIDE if hidden_labels(tag) else tag for tag in sentence.tags)
-            numbers = np.array(self._looked_up(sentence, closed))
-            numbered = numbers, self._choices(sentence, numbers) if sentence.is_open else None
-            self._numbered[asked] = numbered
-        return numbered
-
-    def _choices(self, sentence: Sentence, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The odds of the tags that each word may have, (word, tag): 1 where it may be anything, less where it may hide
-        a label that nobody looked for. A span that is marked ends where it is marked: no tag goes on with it."""
-        assert sentence.tags is not None
-        labels = [split_tag(tag)[1] for tag in self.tags]
-        choices = np.eye(len(self.tags), dtype=np.float32)[numbers]
-        ends = {span.end for span in sentence.spans}
-        for word, tag in enumerate(sentence.tags):
-            hidden = hidden_labels(tag)
-            for number, label in enumerate(labels):
-                begins = split_tag(self.tags[number])[0] in "BS" or self.scheme == "IO"
-                if label and (label in hidden or ANY_LABEL in hidden) and (begins or word not in ends):
-                    choices[word, number] = 1 if ANY_LABEL in hidden else self.hidden_odds
-        return choices
-
-    def _looked_up(self, sentence: Sentence, tags: tuple[str, ...]) -> list[int]:
-        spelled = tags if self.labels.kind == "plain" else convert_tags(tags, self.scheme)
-        try:
-            return [self._tag_numbers[tag] for tag in spelled]
-        except KeyError as unknown:
-            raise InputError(
-                f"tag {unknown.args[0]!r} is not among this tagger's labels ({', '.join(self.labels)}). "
-                "Map the labels by name first (--map, or acclimate.map_labels).",
-                file=sentence.place.file,
-                line=sentence.place.line,
-            ) from None
-
 
 def _encoder_settings(kind: type[S], options: Mapping[str, Any], encoder: str | Path) -> S:
-    """The encoder's own settings. An option that only the LSTM has is told apart from a mistyped one: who gives it has
-    forgotten to name the encoder."""
+    """The encoder's own settings; an option of the LSTM on another encoder gets an error of its own."""
     forgotten = [name for name in options if name in CharacterCnnLstmSettings.model_fields.keys() - kind.model_fields]
     if forgotten:
         raise SettingsError(
@@ -392,7 +337,7 @@ def _require_sizes(
     weights: Mapping[str, Tensor],
     folder: Path,
 ) -> None:
-    """Before memory is taken for it: a description that was changed may ask for any amount."""
+    """Compare sizes before memory is taken: a changed description may ask for any amount."""
     with torch.device("meta"):
         wanted = {f"encoder.{name}": weight for name, weight in make_encoder().state_dict().items()}
     found = {name: weight for name, weight in weights.items() if name.startswith("encoder.")}
@@ -404,7 +349,7 @@ def _require_sizes(
 
 
 def _require_fit(wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], folder: Path) -> None:
-    """Weights for all that is not kept by the encoder, of the right sizes, and no others."""
+    """Refuse missing, unknown and misshapen weights."""
     own = {name: weight for name, weight in wanted.items() if not name.startswith(_KEPT_BY_ENCODER)}
     missing, unexpected = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
     if missing or unexpected:
@@ -416,21 +361,15 @@ def _require_fit(wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], fo
 
 
 def read_seen(folder: str | Path) -> SeenWords | None:
-    """What a saved tagger was trained on, without loading the tagger."""
+    """The training text of a saved tagger, without loading the tagger."""
     place = Path(folder) / _SEEN
     return SeenWords.from_dict(read_sealed_json(place)) if place.exists() else None
-
-
-def tags_of(tagger: Tagger, decoded: Tensor, lengths: Sequence[int]) -> list[list[str]]:
-    """Decoded numbers (sentence, word) as lists of tags, padding cut off."""
-    return [tagger.spell(row[:length]) for row, length in zip(decoded.tolist(), lengths, strict=True)]
 
 
 def tagger_card(tagger: Tagger) -> str:
     """The README.md of a tagger's folder: what stands there, and how to use it."""
     labels = ", ".join(f"`{label}`" for label in tagger.labels)
     kind = "a tag for each word" if tagger.labels.kind == "plain" else "spans of words"
-    elsewhere = _card_elsewhere(tagger.encoder) if isinstance(tagger.encoder, Transformer) else ""
     return f"""# A tagger of Acclimate
 
 - **Finds**: {kind}. Labels: {labels}.
@@ -449,9 +388,9 @@ tagger = Tagger.load("THIS_FOLDER")
 tagged = predict(tagger, read_corpus("text.txt"))
 ```
 
-Acclimate checks every file against `manifest.json` before it uses any. The folder holds safetensors, JSON and text:
-opening it runs no code.
-{elsewhere}"""
+Acclimate checks every file against `manifest.json`. The folder holds safetensors, JSON and text: opening it runs no
+code.
+{_OTHER_TOOLS.format(longest=tagger.encoder.pieces.longest) if isinstance(tagger.encoder, Transformer) else ""}"""
 
 
 _HEADS = {
@@ -460,19 +399,45 @@ _HEADS = {
 }
 
 
-def _card_elsewhere(encoder: Transformer) -> str:
-    return f"""
+_OTHER_TOOLS = """
 ## Other tools give other answers
 
-`transformers.pipeline` refuses this folder, and that is meant: it would tag other spans. `encoder/` opens in
-`transformers`, as an encoder alone. A pipeline on it warns that its classifier is new, and its answers are random.
+`encoder/` opens in `transformers` as an encoder alone; `transformers.pipeline` refuses this folder, because its answers
+would differ in three ways:
 
-Whoever rebuilds the tagger elsewhere has to keep all three of these, or some answers change:
-
-- **Words.** Acclimate splits text into words first. The scores of a word are read at its first piece. A pipeline tags
-  pieces.
-- **The head.** The layer of scores and the head stand in `weights.safetensors`. The best tag of each piece is not what
-  a CRF chooses.
-- **Long sentences.** The encoder reads at most {encoder.pieces.longest} pieces at once. Acclimate reads a longer
-  sentence through overlapping windows. A pipeline cuts it off, unless it is given a `stride`.
+- **Words.** Acclimate reads the scores of a word at its first piece. A pipeline tags pieces.
+- **The head.** `weights.safetensors` holds the layer of scores and the head. A CRF does not choose the best tag of each
+  piece.
+- **Long sentences.** Acclimate reads what is longer than {longest} pieces through overlapping windows. A pipeline cuts
+  it off, unless it is given a `stride`.
 """
+
+
+def answers(
+    tagger: Tagger,
+    corpus: Corpus,
+    ask: Callable[[View], Tensor],
+    words_per_batch: int = WORDS_PER_BATCH,
+    progress: Progress | None = None,
+) -> Iterator[tuple[int, Tensor]]:
+    """The answers of `ask` on the CPU: sentence numbers and (word, ...), in the order of batches. It takes a view in
+    evaluation mode without gold tags. Several threads may use one tagger."""
+
+    def answer(part: list[Sentence]) -> Tensor:
+        with eval_mode(tagger), torch.inference_mode():
+            return ask(tagger.view(part)).cpu()
+
+    most = words_per_batch
+    if tagger.device.type == "cpu" and tagger.encoder.pieces is not None:
+        most = min(most, tagger.encoder.pieces_at_once)
+    return read_in_parts(tagger.encoder.pieces, corpus.unlabelled(), answer, torch.cat, most, progress)
+
+
+QUESTIONS: dict[What, Callable[[View], Tensor]] = {
+    "tags": lambda view: view.decoded,
+    "confidences": lambda view: view.marginals.gather(-1, view.decoded.unsqueeze(-1)).squeeze(-1),
+    "probabilities": lambda view: view.marginals.float(),
+    "decisions": lambda view: torch.cat(
+        [view.decoded.unsqueeze(-1), view.type_probabilities.unsqueeze(-1), view.scores.float()], -1
+    ),
+}

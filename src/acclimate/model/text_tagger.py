@@ -1,8 +1,4 @@
-"""What every tagger offers to programs: text in, entities out. It knows no torch.
-
-`tagger("Anna flew to Oslo.")` finds entities in a text, `tagger([...])` in several, `tagger.pipe(stream)` in as many as
-there are, and `tagger.frame(table, "text")` in a column of a pandas or polars frame.
-"""
+"""What every tagger offers to programs: text in, entities out. Without torch."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ _COLOURS = ("#8dd3c7", "#ffed6f", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A span of a text: `text[start:end]`. `score` is the probability that exactly this span has this label."""
+    """A span of a text, `text[start:end]`, with the probability that exactly this span has this label."""
 
     label: str
     text: str
@@ -41,7 +37,7 @@ class Entity:
 
 
 class Entities(list[Entity]):
-    """The entities of one text, in order. A notebook shows the text with them highlighted."""
+    """The entities of one text; a notebook shows them highlighted."""
 
     def __init__(self, text: str, entities: Iterable[Entity] = ()) -> None:
         super().__init__(entities)
@@ -62,7 +58,7 @@ class Entities(list[Entity]):
 
 
 class TextTagger:
-    """A tagger as programs see it, however it computes."""
+    """A tagger of text, however it computes."""
 
     labels: LabelSet
     tags: tuple[str, ...]
@@ -72,17 +68,16 @@ class TextTagger:
     def read(
         self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
     ) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The number of a sentence, and for each of its words: the number of the tag that is decided on (word,), its
-        probability (word,), or the probability of each tag (word, tag). `decisions` are the tag, the probability of its
-        label where spans are typed by a head of their own, and the scores of `chain`, (word, 2 + tag)."""
+        """Sentence numbers, and for each word its tag's number (word,), its tag's probability (word,), or all tags'
+        (word, tag). `decisions`: its tag, the probability of its type, the scores of `chain`, (word, 2 + tag)."""
         raise NotImplementedError
 
     def chain(self) -> TagChain:
-        """The scores of legal moves from tag to tag, beside those of words."""
+        """The scores of moves from tag to tag."""
         raise NotImplementedError
 
     def spell(self, numbers: Sequence[int]) -> list[str]:
-        """Tag numbers as the tags a corpus holds (IOB2, or plain)."""
+        """Tag numbers as tags of a corpus (IOB2, or plain)."""
         tags = [self.tags[number] for number in numbers]
         return tags if self.labels.kind == "plain" else convert_tags(tags, "IOB2")
 
@@ -91,18 +86,13 @@ class TextTagger:
     @overload
     def __call__(self, texts: Iterable[str]) -> list[Entities]: ...
     def __call__(self, texts: str | Iterable[str]) -> Entities | list[Entities]:
-        """The entities of a text, or those of each of several texts. A text may hold any number of sentences, or none.
-
-        An entity's `score` is the share that taggings with exactly this span and label have of the probability of all
-        legal taggings of the sentence. With one tag per word, each word is an entity, and its tag's probability the
-        score.
-        """
+        """The entities of a text, or of each of several texts. Plain tags: each word is an entity."""
         if isinstance(texts, str):
             return next(self.pipe([texts]))
         return list(self.pipe(texts))
 
     def pipe(self, texts: Iterable[str], batch_size: int = _BATCH) -> Iterator[Entities]:
-        """The entities of one text after the other, in order. `batch_size` texts are in memory at a time."""
+        """The entities of one text after the other; `batch_size` texts are in memory at a time."""
         if batch_size < 1:
             raise InputError(f"batch_size {batch_size}: a batch needs at least one text.")
         waiting, first = iter(texts), 0
@@ -111,15 +101,14 @@ class TextTagger:
             first += len(some)
 
     def frame(self, frame: Frame, column: str = "text") -> Frame:
-        """The entities in a column of a pandas or polars frame, as a frame of the same kind: a line for each entity,
-        with the `row` that it stands in (pandas: the index's value; polars: counted from 0)."""
+        """The entities in a column of a pandas or polars frame, as such a frame, with their `row`."""
         table: Any = frame
         texts = list(table[column])
         rows = list(table.index) if hasattr(table, "index") else range(len(texts))
-        found = [(row, each) for row, entities in zip(rows, self.pipe(texts), strict=True) for each in entities]
-        columns: dict[str, list[Any]] = {"row": [row for row, _ in found]}
+        pairs = [(row, each) for row, entities in zip(rows, self.pipe(texts), strict=True) for each in entities]
+        columns: dict[str, list[Any]] = {"row": [row for row, _ in pairs]}
         for name in ("label", "text", "start", "end", "score"):
-            columns[name] = [getattr(entity, name) for _, entity in found]
+            columns[name] = [getattr(entity, name) for _, entity in pairs]
         made: Frame = type(table)(columns)
         return made
 
@@ -130,8 +119,10 @@ class TextTagger:
             if not isinstance(text, str):
                 kind = type(text).__name__
                 raise InputError(f"text number {first + number} (counted from 0) is no text but {kind}: {text!r}.")
-            for sentence in _sentences_of(text):
-                sentences.append(sentence)
+            words = find_words(text)
+            for begin, end in grouped(words, find_sentences(text)):
+                offsets = tuple(words[begin:end])
+                sentences.append(Sentence(tuple(text[one:other] for one, other in offsets), None, text, offsets))
                 owners.append(number)
         found: list[list[Entity]] = [[] for _ in sentences]
         chain = self.chain()
@@ -151,7 +142,9 @@ class TextTagger:
             probabilities = [float(marginals[word, number]) for word, number in enumerate(numbers)]
         else:
             spans = spans_from_tags(tags)
-            probabilities = chain.span_probabilities(scores, [self._as_scored(span, chain) for span in spans])
+            # where types have a head of their own, the chain knows bare spans
+            bare = None if chain.tags == self.tags else chain.tags[-1].partition("-")[2]
+            probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
         assert sentence.text is not None
         assert sentence.offsets is not None
         entities = []
@@ -160,16 +153,3 @@ class TextTagger:
             score = probability * float(shares[span.start])
             entities.append(Entity(span.label, sentence.text[start:end], start, end, score))
         return entities
-
-    def _as_scored(self, span: Span, chain: TagChain) -> Span:
-        """The span under the label that the chain knows: a bare one where spans are typed by a head of their own."""
-        if chain.tags == self.tags:
-            return span
-        return Span(span.start, span.end, chain.tags[-1].partition("-")[2])
-
-
-def _sentences_of(text: str) -> Iterator[Sentence]:
-    words = find_words(text)
-    for first, last in grouped(words, find_sentences(text)):
-        offsets = tuple(words[first:last])
-        yield Sentence(tuple(text[start:end] for start, end in offsets), None, text, offsets)

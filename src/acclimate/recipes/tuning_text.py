@@ -111,7 +111,7 @@ def evenly(source: Corpus | None, target: Corpus) -> Corpus:
 def cut(corpus: Corpus, encoder: Transformer) -> Corpus:
     """Sentences that are too long for a row in parts that are not: the windows a tagger reads them through overlap, and
     what stands in two would count twice."""
-    room, counts = encoder.pieces.room, encoder.count_pieces(corpus)
+    room, counts = encoder.pieces.room, encoder.pieces.count([sentence.words for sentence in corpus])
     longest = room + len(encoder.pieces.before) + len(encoder.pieces.after)
     if max(counts, default=0) <= longest:
         return corpus

@@ -1,4 +1,4 @@
-"""The engine: Accelerate, set up for one run. No method and no recipe knows of it."""
+"""The engine: Accelerate, set up for one run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from acclimate.training.settings import LoopSettings
 
 
 def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
-    """Device and number format for this learner. Accelerate keeps one state per process: an old one is let go first."""
+    """An engine for this learner. Accelerate keeps one state per process, which is reset."""
     require_device(settings)
     on_cpu = device_for(settings) == "cpu"
     precision = settings.precision
     if precision == "auto":
-        # the LSTM tagger is too small to gain from half precision
         precision = "bf16" if isinstance(learner.encoder, Transformer) and not on_cpu else "no"
-    # cuDNN's attention plans anew for every shape it meets, a tenth of a second each; sentences come in all shapes
+    # cuDNN's attention plans for a tenth of a second at every new shape
     torch.backends.cuda.enable_cudnn_sdp(False)
     if torch.distributed.is_available() and not torch.distributed.is_initialized():
         AcceleratorState._reset_state(reset_partial_state=True)
@@ -33,7 +32,6 @@ def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
         cpu=on_cpu,
         mixed_precision=precision,
         gradient_accumulation_steps=settings.accumulate,
-        # an objective may sit out an update: the other processes must not wait for its gradients
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
 
@@ -45,17 +43,17 @@ def require_device(settings: LoopSettings) -> None:
 
 
 def device_for(settings: LoopSettings) -> Literal["cpu", "cuda"]:
-    """Where these settings have the training."""
+    """The device of these settings."""
     return "cpu" if settings.device == "cpu" or not torch.cuda.is_available() else "cuda"
 
 
 @contextmanager
 def main_process_first() -> Iterator[None]:
-    """What the first process prepares on disk, the others find there."""
+    """The first process goes first; the others find its files."""
     with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
         yield
 
 
 def is_main_process() -> bool:
-    """Whether this process writes files and speaks; torchrun and `accelerate launch` number them in RANK."""
+    """Whether this is the first process (RANK 0)."""
     return int(os.environ.get("RANK", "0")) == 0

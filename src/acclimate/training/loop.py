@@ -11,17 +11,16 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from acclimate.model.acceleration import Acceleration
-from acclimate.model.cuda_graphs.cast_weights import CastOnce
 from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.learner import Learner
-from acclimate.training.optimizers import build_optimizer, clip, default_learning_rate, parameter_groups
+from acclimate.training.optimizers import build_optimizer, default_learning_rate, parameter_groups
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage, TrainingStep
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a stage stands after an update. Reading a loss makes the CPU wait for the GPU: do it now and then."""
+    """Where a stage stands after an update. Reading a loss makes the CPU wait for the GPU."""
 
     stage: str
     update: int
@@ -32,17 +31,16 @@ class Progress:
 
 
 class Training:
-    """One stage under way. Iterating makes one update at a time; whoever iterates decides to log, save or stop."""
+    """The training of one stage: each iteration makes one update. `graphs` are those of the stages before."""
 
     def __init__(
         self, learner: Learner, stage: Stage, engine: Accelerator, graphs: TrainingGraphs | None = None
     ) -> None:
-        """`graphs` are those of the stages before."""
         self.stage, self.engine, self.update = stage, engine, 0
         learner.to(engine.device)  # first: a teacher comes to where the learner is
         for objective in stage.objectives.values():
             objective.begin(learner)
-        acceleration = acceleration_for(learner, stage.settings, engine, graphs)
+        acceleration = acceleration_for(stage.settings, engine, graphs)
         step = TrainingStep(learner, stage.objectives, acceleration).to(engine.device).train()
         self.bare_step = step  # without what the engine wraps around it
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
@@ -69,12 +67,12 @@ class Training:
                 batch = next(batches)
                 words += stage.batches.size(batch)
                 with engine.accumulate(self.step):
-                    found = self.step(batch)
-                    engine.backward(stage.total(found, self.update))
+                    terms = self.step(batch)
+                    engine.backward(stage.total(terms, self.update))
                     if engine.sync_gradients and stage.settings.clip is not None:
                         self._clip(stage.settings.clip)
                     self._move()
-                for name, loss in found.items():
+                for name, loss in terms.items():
                     losses[name] = losses.get(name, 0) + loss.detach() / accumulate
             self.update += 1
             self.bare_step.after_update()
@@ -84,42 +82,30 @@ class Training:
         if self.engine.scaler is not None:
             self.optimizer.step()
         elif self.engine.sync_gradients:
-            # not through the engine's cover, which looks for an optional package on disk at every step
-            self.optimizer.optimizer.step()
+            self.optimizer.optimizer.step()  # the engine's own wrapper is slow
         self.optimizer.zero_grad()
 
     def _clip(self, most: float) -> None:
-        """The learner and what belongs to it together, every other player alone."""
-        if self.engine.scaler is None and self.engine.num_processes == 1:
-            for player in self.parameter_groups:
-                clip(player, most)
-            return
         self.engine.clip_grad_norm_(self.parameter_groups[0], most)
-        for player in self.parameter_groups[1:]:
-            # the engine has undone the loss's scale by now, and would refuse to do it twice
-            nn.utils.clip_grad_norm_(player, most)
+        for group in self.parameter_groups[1:]:
+            nn.utils.clip_grad_norm_(group, most)  # the engine would refuse to undo the loss's scale twice
 
 
-def acceleration_for(
-    learner: Learner, settings: LoopSettings, engine: Accelerator, graphs: TrainingGraphs | None = None
-) -> Acceleration:
-    """What makes a step quicker on one GPU. Several GPUs exchange gradients as they come, and a compiled step has no
-    small kernels to save."""
-    compiled = bool(getattr(settings, "compile", False))
-    if engine.device.type != "cuda" or engine.num_processes != 1 or compiled:
+def acceleration_for(settings: LoopSettings, engine: Accelerator, graphs: TrainingGraphs | None = None) -> Acceleration:
+    """CUDA graphs on one GPU, unless the step is compiled, or accumulated batches would overwrite their gradients."""
+    is_compiled = bool(getattr(settings, "compile", False))
+    is_one_gpu = engine.device.type == "cuda" and engine.num_processes == 1
+    if not is_one_gpu or is_compiled or not settings.cuda_graphs or settings.accumulate > 1:
         return Acceleration()
-    # graphs write gradients to the same place every time: a second batch would write over those of the first
-    if settings.cuda_graphs and settings.accumulate == 1:
-        return TrainingGraphs() if graphs is None else graphs
-    return CastOnce(learner)
+    return TrainingGraphs() if graphs is None else graphs
 
 
 @contextmanager
 def under_way(
     learner: Learner, stage: Stage, engine: Accelerator, graphs: TrainingGraphs | None = None
 ) -> Iterator[Training]:
-    """A training whose objectives undo what they did to the learner however it ends: who stops it with Ctrl-C may go on
-    with the same tagger. `graphs` are those of the stages before; who hands them in gives their memory back."""
+    """A training whose objectives undo what they did to the learner, however it ends. Who hands in `graphs` gives their
+    memory back."""
     training = None
     try:
         training = Training(learner, stage, engine, graphs)
@@ -134,6 +120,6 @@ def under_way(
 
 
 def give_back_memory(engine: Accelerator) -> None:
-    """Nothing else is ever put where graphs were, unless it is given back."""
+    """Return the memory of graphs to the GPU."""
     if engine.device.type == "cuda":
         torch.cuda.empty_cache()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
@@ -18,13 +19,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class TrainingBar:
-    """A bar per stage with loss, words per second, the best score so far and the time left; between the stages, where
-    text is tagged and scored, a sign of life.
+class Watcher:
+    """Hears of what happens in training. This one shows nothing, but passes warnings on."""
 
-    Where stderr is no terminal (a log file), one line per look at the selector instead. Leaving the `with` block puts
-    the terminal right again, also after an error or Ctrl-C: a bar that is not stopped keeps the cursor hidden.
-    """
+    def skip(self, stage: str, updates: int, told: str) -> None: ...
+    def begin(self, stage: str, update: int, updates: int) -> None: ...
+    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None: ...
+    def judged(self, update: int, told: str, is_best: bool) -> None: ...
+    def end(self, stage: str) -> None: ...
+
+    def warned(self, message: str) -> None:
+        warnings.warn(message, stacklevel=2)
+
+
+class TrainingBar(Watcher):
+    """A bar per stage with loss, speed, best score and time left; a line per evaluation where there is no terminal."""
 
     unit = "words"
     pause = "between stages: tagging and scoring"
@@ -73,16 +82,17 @@ class TrainingBar:
 
     def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
         self._words += progress.words
+        state: dict[str, Any] = {}
+        if losses is not None:
+            speed = self._words / max(1e-9, time.monotonic() - self._since)
+            shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+            state = {"state": f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}"}
+            if self._bar is None:
+                self._log(progress, shown, speed)
         if self._bar is not None:
-            self._bar.update(self._task, completed=progress.update)
-            if losses is not None:
-                speed = self._words / max(1e-9, time.monotonic() - self._since)
-                shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
-                self._bar.update(self._task, state=f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}")
+            self._bar.update(self._task, completed=progress.update, **state)
 
-    def warned(self, message: str) -> None:
-        if is_main_process():  # the others have met the same
-            stderr_console().print(message)
+    def _log(self, progress: Any, shown: str, speed: float) -> None: ...  # where there is no bar
 
     def judged(self, update: int, told: str, is_best: bool) -> None:
         if is_best:
@@ -107,29 +117,21 @@ class TrainingBar:
 
 
 class PretrainingBar(TrainingBar):
-    """The same for pre-training: pieces, and the loss on held-out text instead of a score."""
+    """A `TrainingBar` for pre-training: pieces, and the loss on held-out text."""
 
     unit = "pieces"
     pause = "preparing text"
 
-    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
-        super().advance(progress, losses)
-        if losses is not None and self._bar is None and progress.update % self._log_every(progress.updates) == 0:
-            elapsed = max(1e-9, time.monotonic() - self._since)
-            speed = self._words / elapsed
+    def _log(self, progress: Any, shown: str, speed: float) -> None:
+        every = max(10, progress.updates // 50 // 10 * 10)  # about fifty lines in a log file
+        if progress.update % every == 0:
             left = (progress.updates - progress.update) * progress.words / max(speed, 1e-9)
-            shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
             self.console.print(f"  update {progress.update:,}: {shown}, {speed:,.0f} pieces/s, {left:,.0f} s left")
 
     def judged(self, update: int, told: str, is_best: bool) -> None:
         super().judged(update, told, is_best)
         if told:
-            self._best = told  # no choice is made: how it stands now
-
-    @staticmethod
-    def _log_every(updates: int) -> int:
-        """About fifty lines in a log file, at updates where the loss is read anyway."""
-        return max(10, updates // 50 // 10 * 10)
+            self._best = told
 
     def _standing(self) -> str:
         return f" {self._best}" if self._best else ""
@@ -141,26 +143,19 @@ class PretrainingBar(TrainingBar):
 
 
 def shown_in_training(work: Callable[P, R]) -> Callable[P, R]:
-    """Around a function that trains: where nobody is named as its `watcher`, a `TrainingBar` looks on.
-
-    The function's argument `progress` decides: True shows it, False does not, and None shows it to a person, in a
-    terminal or a notebook.
-    """
+    """Give a function that trains a `TrainingBar` as `watcher`: if `progress` is True, or None in a terminal or a
+    notebook."""
     asked = signature(work)
 
     @wraps(work)
     def shown(*given: P.args, **named: P.kwargs) -> R:
         arguments = asked.bind(*given, **named).arguments
         progress = arguments.get("progress")
-        wanted = _has_a_reader() if progress is None else progress
+        console = Console(stderr=True)
+        wanted = console.is_terminal or console.is_jupyter if progress is None else progress
         if arguments.get("watcher") is not None or not wanted or not is_main_process():
             return work(*given, **named)
         with TrainingBar(stderr_console()) as bar:
             return work(*given, **{**named, "watcher": bar})  # type: ignore[arg-type]
 
     return shown
-
-
-def _has_a_reader() -> bool:
-    console = Console(stderr=True)
-    return console.is_terminal or console.is_jupyter

@@ -1,8 +1,4 @@
-"""What a training leaves on disk: its record and its checkpoints.
-
-The record is a JSON object per line, and TensorBoard beside it when asked for. A checkpoint of the stage under way
-holds everything that the next update depends on, in safetensors and JSON.
-"""
+"""The record of a training (a JSON object per line, and TensorBoard on request) and its checkpoints."""
 
 from __future__ import annotations
 
@@ -32,12 +28,11 @@ from acclimate.model.storage import (
 from acclimate.settings import UsageError
 from acclimate.training.loop import Training
 
-_ODD = "surrogatepass"  # half a surrogate pair in a word, which JSON reads back, must not end a run
+_ODD = "surrogatepass"  # a word may hold half a surrogate pair
 
 
 class Record:
-    """Appends to `records.jsonl`. Without a folder it keeps the rows in memory only. Closed, the file has a checksum;
-    while it grows it has none."""
+    """Appends to `records.jsonl`, or keeps rows in memory only. The file gets a checksum when it is closed."""
 
     def __init__(self, folder: Path | None = None, tensorboard: bool = False) -> None:
         self.path = None if folder is None else folder / RECORDS
@@ -62,10 +57,10 @@ class Record:
                     self._board.add_scalar(f"{stage}/{name}", value, update)
 
     def rewind(self, stage: str, update: int) -> None:
-        """Forget what came after this point: a resumed run will write it again."""
-        kept = [row for row in self.rows if row["stage"] != stage or row["update"] <= update]
-        if len(kept) != len(self.rows):
-            self.rows = kept
+        """Remove what came after this point: a resumed run will write it again."""
+        earlier = [row for row in self.rows if row["stage"] != stage or row["update"] <= update]
+        if len(earlier) != len(self.rows):
+            self.rows = earlier
             self._write()
 
     def close(self) -> None:
@@ -81,11 +76,11 @@ class Record:
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
-                continue  # the last line of a killed run may be cut off
+                continue  # the last line of a killed run may be incomplete
             if _is_row(row):
                 self.rows.append(row)
         if lines and (lines[-1] or len(lines) - 1 != len(self.rows)):
-            self._write()  # or the next row would be glued to the cut-off one
+            self._write()
 
     def _write(self) -> None:
         if self.path is not None:
@@ -96,13 +91,8 @@ class Record:
 
 
 def _is_row(row: Any) -> bool:
-    """Whether this is a row as `add` writes it, and not something else that is JSON."""
-    return (
-        isinstance(row, dict)
-        and isinstance(row.get("kind"), str)
-        and isinstance(row.get("stage"), str)
-        and type(row.get("update")) is int
-    )
+    types = {"kind": str, "stage": str, "update": int}
+    return isinstance(row, dict) and all(type(row.get(name)) is kind for name, kind in types.items())
 
 
 def _open_board(folder: Path) -> Any:
@@ -117,31 +107,21 @@ def _open_board(folder: Path) -> Any:
 
 _PREFIX = "checkpoint-"
 _STATE = "state.json"
-_KEPT = 2  # the newest, and the one before it to fall back on
+_KEPT = 2  # checkpoints of a stage
 
 
 def save_checkpoint(folder: Path, training: Training, notes: Mapping[str, Any], best: Mapping[str, Tensor]) -> None:
-    """Keep this state and the one before it; older ones go once it stands.
-
-    `notes` is the runner's own memory, `best` the weights to keep.
-    """
+    """Save this state, and remove all but the one before it. `notes` are the caller's, `best` the best weights."""
     place = folder / f"{_PREFIX}{training.update:09d}"
-    numbers, optimizer_tensors = _apart(training.optimizer.state_dict())
+    numbers, optimizer_tensors = _split(training.optimizer.state_dict())
     scaler = getattr(training.engine, "scaler", None)
     with atomic_folder(place) as aside:
         write_tensors(aside / "step.safetensors", training.bare_step.state_dict())
         write_tensors(aside / "optimizer.safetensors", optimizer_tensors)
         write_tensors(aside / "random.safetensors", _random_states())
         write_tensors(aside / "best.safetensors", best)
-        write_json(
-            aside / _STATE,
-            {
-                "update": training.update,
-                "optimizer": numbers,
-                "scaler": scaler.state_dict() if scaler is not None else None,
-                "notes": dict(notes),
-            },
-        )
+        state = {"update": training.update, "optimizer": numbers, "notes": dict(notes)}
+        write_json(aside / _STATE, {**state, "scaler": scaler.state_dict() if scaler is not None else None})
     for older in checkpoints(folder)[:-_KEPT]:
         shutil.rmtree(older, ignore_errors=True)
 
@@ -149,11 +129,7 @@ def save_checkpoint(folder: Path, training: Training, notes: Mapping[str, Any], 
 def load_checkpoint(
     folder: Path, training: Training, warn: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
-    """Put a training back where its newest whole checkpoint stands; None when there is none.
-
-    A damaged one is passed over for the one before it: better to repeat some updates than to start from nothing. `warn`
-    is told of it.
-    """
+    """Put a training back to its newest undamaged checkpoint; None when there is none. `warn` hears of damage."""
     for place in reversed(checkpoints(folder)):
         try:
             verify(place)
@@ -163,7 +139,7 @@ def load_checkpoint(
             warn(f"{damage} This checkpoint is passed over: what was trained since the one before it is trained again.")
             continue
         training.bare_step.load_state_dict(tensors["step"])
-        training.optimizer.load_state_dict(_together(state["optimizer"], tensors["optimizer"]))
+        training.optimizer.load_state_dict(_joined(state["optimizer"], tensors["optimizer"]))
         scaler = getattr(training.engine, "scaler", None)
         if scaler is not None and state["scaler"] is not None:
             scaler.load_state_dict(state["scaler"])
@@ -177,7 +153,7 @@ _PARTS = ("step", "optimizer", "random", "best")
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints of a stage, oldest first; leftovers of a write that was cut off are swept away."""
+    """The checkpoints of a stage, oldest first; what an interrupted write left is removed."""
     if not folder.is_dir():
         return []
     for leftover in folder.glob(".*.part"):
@@ -185,37 +161,23 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{_PREFIX}*"))
 
 
-def _apart(state: Any, path: str = "") -> tuple[Any, dict[str, Tensor]]:
-    """Split nested dictionaries and lists into JSON, and the tensors by their path in it."""
+def _split(optimizer: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The state of an optimizer as JSON, and its tensors by `parameter/name`."""
+    numbers: dict[int, dict[str, Any]] = {}
     tensors: dict[str, Tensor] = {}
-    if isinstance(state, Tensor):
-        return {"tensor": path}, {path: state}
-    if isinstance(state, Mapping):
-        items = []
-        for key, value in state.items():
-            plain, found = _apart(value, f"{path}/{key}")
-            items.append([key, plain])
-            tensors |= found
-        return {"items": items}, tensors
-    if isinstance(state, (list, tuple)):
-        row = []
-        for number, value in enumerate(state):
-            plain, found = _apart(value, f"{path}/{number}")
-            row.append(plain)
-            tensors |= found
-        return row, tensors
-    return state, tensors
+    for parameter, state in optimizer["state"].items():
+        numbers[parameter] = {name: value for name, value in state.items() if not isinstance(value, Tensor)}
+        tensors |= {f"{parameter}/{name}": value for name, value in state.items() if isinstance(value, Tensor)}
+    return {**optimizer, "state": numbers}, tensors
 
 
-def _together(plain: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """The inverse of `_apart`."""
-    if isinstance(plain, dict) and "tensor" in plain:
-        return tensors[plain["tensor"]]
-    if isinstance(plain, dict):
-        return {key: _together(value, tensors) for key, value in plain["items"]}
-    if isinstance(plain, list):
-        return [_together(value, tensors) for value in plain]
-    return plain
+def _joined(optimizer: dict[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The inverse of `_split`."""
+    state = {int(parameter): dict(numbers) for parameter, numbers in optimizer["state"].items()}
+    for path, tensor in tensors.items():
+        parameter, name = path.split("/")
+        state[int(parameter)][name] = tensor
+    return {**optimizer, "state": state}
 
 
 def _random_states() -> dict[str, Tensor]:

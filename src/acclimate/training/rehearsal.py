@@ -1,9 +1,8 @@
-"""What a stage will take: a few of its updates are made, timed, and multiplied by how many there will be."""
+"""Estimates how long a stage takes, from a few of its updates and one evaluation."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +15,13 @@ from acclimate.training.loop import Training, under_way
 from acclimate.training.stage import DevelopmentScore, Selector, Stage
 
 RULE = "timed on a few updates and one evaluation of every stage; stopping early saves some"
-_UPDATES = 3  # the first one is not counted: it also warms up
-_TIMED = 50  # sentences of an evaluation that is timed
+_UPDATES = 3  # the first one is a warm-up
+_TIMED = 50  # sentences of the evaluation
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a training will take. `stages` are its stages in order, with their updates and seconds."""
+    """The expected cost of a training; `stages` are names, updates and seconds."""
 
     seconds: float = 0.0
     updates: int = 0
@@ -38,7 +37,7 @@ class Cost:
 
 
 def rehearse(learner: Learner, tagger: Any, stage: Stage, engine: Accelerator, selector: Selector) -> Cost:
-    """Try a stage out for a moment. The learner is another one afterwards, and not to be used."""
+    """Time a stage. The learner must not be used afterwards."""
     with under_way(learner, stage, engine) as training:
         seconds = _per_update(training) * stage.updates
     evaluations = -(-stage.updates // stage.evaluate_every)
@@ -60,18 +59,13 @@ def _per_evaluation(selector: Selector, tagger: Any) -> float:
 
 
 def _per_update(training: Training) -> float:
-    times = list(_times(training))
-    counted = times[1:] or times
-    return sum(counted) / max(1, len(counted))
-
-
-def _times(training: Training) -> Iterator[float]:
-    begun = time.monotonic()
+    times, begun = [], time.monotonic()
     for progress in training:
         for loss in progress.losses.values():
             float(loss)  # waits for the GPU
-        now = time.monotonic()
-        yield now - begun
-        begun = now
+        times.append(time.monotonic() - begun)
+        begun += times[-1]
         if progress.update >= _UPDATES:
-            return
+            break
+    counted = times[1:] or times
+    return sum(counted) / max(1, len(counted))

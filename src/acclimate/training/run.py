@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import shutil
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -30,47 +29,23 @@ from acclimate.model.storage import (
     write_tensors,
 )
 from acclimate.training.loop import Progress, Training, give_back_memory, under_way
+from acclimate.training.progress_bar import Watcher as Watcher
 from acclimate.training.record import Record, load_checkpoint, save_checkpoint
 from acclimate.training.stage import Selector, Stage
 
 _WEIGHTS = "learner.safetensors"
-EARLIER = (
-    "seconds_earlier"  # in a stage's summary: how many of its seconds were spent before this process went on with it
-)
-_LOG_EVERY = 10  # updates: often enough to watch, seldom enough not to make a GPU wait
+Nobody = Watcher  # shows nothing
+EARLIER = "seconds_earlier"  # in a stage's summary: those of its seconds that were spent before it was resumed
+_LOG_EVERY = 10  # updates
 
 
 class Diverged(RuntimeError):
-    """A loss that is no number any more."""
-
-
-class Watcher(Protocol):
-    """Somebody who looks on: a progress bar, or nobody."""
-
-    def skip(self, stage: str, updates: int, told: str) -> None: ...
-    def begin(self, stage: str, update: int, updates: int) -> None: ...
-    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
-    def judged(self, update: int, told: str, is_best: bool) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def warned(self, message: str) -> None: ...
-
-
-class Nobody:
-    """A watcher that does not look, and passes on what must be heard."""
-
-    def skip(self, stage: str, updates: int, told: str) -> None: ...
-    def begin(self, stage: str, update: int, updates: int) -> None: ...
-    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
-    def judged(self, update: int, told: str, is_best: bool) -> None: ...
-    def end(self, stage: str) -> None: ...
-
-    def warned(self, message: str) -> None:
-        warnings.warn(message, stacklevel=2)
+    """A loss that is not a number."""
 
 
 @dataclass
 class BestState:
-    """What the choice of the best state rests on; it travels with every checkpoint."""
+    """Which state was best so far, and all evaluations; saved with every checkpoint."""
 
     best_score: float | None = None
     best_update: int = 0
@@ -79,10 +54,10 @@ class BestState:
     seconds: float = 0.0
 
     def judge(self, update: int, score: float) -> bool:
-        """Whether this state is the one to keep. Of equal ones the later: it has learnt longer."""
+        """Whether this state is the one to keep: of equal ones the later, and none whose score is not a number."""
         self.evaluations.append((update, score))
         if not math.isfinite(score):
-            return False  # a state that cannot be measured is not worth keeping
+            return False
         if self.best_score is None or score > self.best_score:
             self.improved_update = update
         if self.best_score is not None and score < self.best_score:
@@ -95,8 +70,7 @@ class BestState:
         return self.best_score is not None and self.improved_update == update
 
     def out_of_patience(self, patience: int | None, lowest: float) -> bool:
-        """Whether the last `patience` evaluations all failed to beat the best one. While none is above `lowest`,
-        nothing has been learnt that could stop to grow."""
+        """Whether the last `patience` evaluations all failed to beat the best one, which must lie above `lowest`."""
         if patience is None or self.best_score == lowest:
             return False
         return sum(update > self.improved_update for update, _ in self.evaluations) >= patience
@@ -145,7 +119,7 @@ def run_stages(
                 summary[EARLIER] = summary["seconds"]
             else:
                 with under_way(stage.learner or learner, stage, engine, graphs) as training:
-                    summary = _run_stage(learner, training, stage.selector or selector, place, watcher, record)
+                    summary = _StageRun(learner, training, stage.selector or selector, place, watcher, record).run()
             summaries.append(summary)
     finally:
         graphs.forget()
@@ -154,13 +128,12 @@ def run_stages(
 
 
 def first_seed(seed: int) -> int:
-    """The random numbers of a run's first stage begin here."""
+    """The seed of a run's first stage."""
     return seed * 1_000
 
 
 def _seeded(stages: Iterable[Stage], seed: int) -> Iterator[Stage]:
-    """Each stage seeds itself, so that skipping the ones before it changes nothing; and it does so before the recipe
-    makes it, since objectives draw the first weights of their own parts there."""
+    """Seed each stage by its number before the recipe makes it, so that skipping earlier ones changes nothing."""
     waiting = iter(stages)
     for number in count():
         torch.manual_seed(first_seed(seed) + number)
@@ -170,90 +143,110 @@ def _seeded(stages: Iterable[Stage], seed: int) -> Iterator[Stage]:
         yield stage
 
 
-def _run_stage(
-    learner: Learner,
-    training: Training,
-    selector: Selector,
-    folder: Path | None,
-    watcher: Watcher,
-    record: Record,
-) -> dict[str, Any]:
-    stage, engine = training.stage, training.engine
-    trained = stage.learner or learner  # the learner is a part of it
-    if engine.num_processes > 1:  # or every process would drop the same features; the weights are the first one's
-        torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
-    memory = BestState()
-    best: dict[str, Tensor] = {}
-    resumed = None if folder is None else load_checkpoint(folder, training, watcher.warned)
-    if resumed is not None:
-        notes, best = resumed
-        memory = BestState(**{**notes, "evaluations": [(update, score) for update, score in notes["evaluations"]]})
-    record.rewind(stage.name, -1 if resumed is None else training.update)
-    watcher.begin(stage.name, training.update, stage.updates)
-    earlier = memory.seconds
-    started = time.monotonic() - earlier
-    if stage.selector is not None and not selector.is_blind and resumed is None:
-        # how it was before: a stage that only makes things worse leaves everything as it is
-        score = _agreed(selector(learner), engine)
-        memory.judge(0, score)
-        best = _snapshot(trained)
-        watcher.judged(0, selector.told(score), False)
-        record.add("evaluation", stage.name, 0, score=score, selector=selector.name, epoch=0.0)
-        _write_watches(stage, trained, 0, record)
-    pace = CheckpointSchedule(stage.settings.checkpoint_every)
-    for progress in training:
-        last = progress.update == stage.updates
-        evaluates = last or progress.update % stage.evaluate_every == 0
-        losses = _readable(progress) if evaluates or progress.update % _LOG_EVERY == 0 else None
-        watcher.advance(progress, losses)
-        if losses is not None:
-            record.add("update", stage.name, progress.update, learning_rate=progress.learning_rate, **losses)
-            _write_notes(stage, progress.update, record)
-        if evaluates:
-            score = _agreed(selector(learner), engine)
-            if memory.judge(progress.update, score) and not selector.is_blind:
-                best = _snapshot(trained)
-            is_better = memory.is_improved_at(progress.update) and score > selector.lowest
-            watcher.judged(progress.update, selector.told(score), is_better and not selector.is_blind)
-            epoch = round(progress.update / stage.updates_per_epoch, 3)
-            record.add("evaluation", stage.name, progress.update, score=score, selector=selector.name, epoch=epoch)
-            _write_watches(stage, trained, progress.update, record)
-            if not selector.is_blind and memory.out_of_patience(stage.settings.patience, selector.lowest):
-                break
-        if folder is not None and engine.is_main_process and not last and pace.is_due(progress.update):
-            memory.seconds = time.monotonic() - started
-            with pace.saving():
-                save_checkpoint(folder, training, vars(memory), best)
-    if best:
-        trained.load_state_dict(best)
-    watcher.end(stage.name)
-    summary = {
-        "stage": stage.name,
-        "updates": training.update,
-        "kept_update": training.update if selector.is_blind else memory.best_update,
-        "score": None if selector.is_blind else memory.best_score,
-        "selector": selector.name,
-        "evaluations": memory.evaluations,
-        "seconds": round(time.monotonic() - started, 3),
-        EARLIER: round(earlier, 3),
-    }
-    engine.free_memory()  # it would keep this stage's optimizer otherwise
-    if folder is not None and engine.is_main_process:
-        _save_finished(trained, folder, summary)
-    engine.wait_for_everyone()
-    return summary
+@dataclass
+class _StageRun:
+    """One stage: training, evaluations, the best state, the record and checkpoints."""
+
+    learner: Learner
+    training: Training
+    selector: Selector
+    folder: Path | None
+    watcher: Watcher
+    record: Record
+
+    def __post_init__(self) -> None:
+        self.stage, self.engine = self.training.stage, self.training.engine
+        self.trained = self.stage.learner or self.learner
+        self.memory, self.best = BestState(), dict[str, Tensor]()
+
+    def run(self) -> dict[str, Any]:
+        stage, training, memory, engine = self.stage, self.training, self.memory, self.engine
+        if engine.num_processes > 1:  # or every process would draw the same dropout
+            torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
+        resumed = self._resume()
+        self.watcher.begin(stage.name, training.update, stage.updates)
+        earlier = memory.seconds
+        started = time.monotonic() - earlier
+        if stage.selector is not None and not self.selector.is_blind and not resumed:
+            self._evaluate(0)  # a stage that only makes things worse leaves everything as it is
+        schedule = CheckpointSchedule(stage.settings.checkpoint_every)
+        for progress in training:
+            last = progress.update == stage.updates
+            evaluates = last or progress.update % stage.evaluate_every == 0
+            losses = _readable(progress) if evaluates or progress.update % _LOG_EVERY == 0 else None
+            self.watcher.advance(progress, losses)
+            if losses is not None:
+                self._write_losses(progress, losses)
+            if evaluates:
+                self._evaluate(progress.update)
+                if not self.selector.is_blind and memory.out_of_patience(stage.settings.patience, self.selector.lowest):
+                    break
+            if self.folder is not None and engine.is_main_process and not last and schedule.is_due(progress.update):
+                memory.seconds = time.monotonic() - started
+                with schedule.saving():
+                    save_checkpoint(self.folder, training, vars(memory), self.best)
+        if self.best:
+            self.trained.load_state_dict(self.best)
+        self.watcher.end(stage.name)
+        summary = self._summary(time.monotonic() - started, earlier)
+        engine.free_memory()  # it would keep this stage's optimizer otherwise
+        if self.folder is not None and engine.is_main_process:
+            _save_finished(self.trained, self.folder, summary)
+        engine.wait_for_everyone()
+        return summary
+
+    def _resume(self) -> bool:
+        """Go on from the newest checkpoint, if there is one."""
+        resumed = None if self.folder is None else load_checkpoint(self.folder, self.training, self.watcher.warned)
+        if resumed is not None:
+            notes, self.best = resumed
+            vars(self.memory).update(notes, evaluations=[(update, score) for update, score in notes["evaluations"]])
+        self.record.rewind(self.stage.name, -1 if resumed is None else self.training.update)
+        return resumed is not None
+
+    def _evaluate(self, update: int) -> None:
+        selector, memory, stage = self.selector, self.memory, self.stage
+        score = _agreed(selector(self.learner), self.engine)
+        is_kept = memory.judge(update, score) or update == 0
+        if is_kept and not selector.is_blind:
+            self.best = {name: tensor.detach().cpu().clone() for name, tensor in self.trained.state_dict().items()}
+        is_better = update > 0 and memory.is_improved_at(update) and score > selector.lowest
+        self.watcher.judged(update, selector.told(score), is_better and not selector.is_blind)
+        epoch = round(update / stage.updates_per_epoch, 3)
+        self.record.add("evaluation", stage.name, update, score=score, selector=selector.name, epoch=epoch)
+        for watch in stage.watches:
+            self.record.add(watch.kind, stage.name, update, **watch(self.trained))
+
+    def _write_losses(self, progress: Progress, losses: Mapping[str, float]) -> None:
+        """The losses, and the notes of objectives that have some."""
+        name, update = self.stage.name, progress.update
+        self.record.add("update", name, update, learning_rate=progress.learning_rate, **losses)
+        objectives: Iterable[Any] = self.stage.objectives.values()
+        for objective in objectives:
+            notes: Mapping[str, Any] | None = objective.notes() if hasattr(objective, "notes") else None
+            if notes is not None:
+                self.record.add(notes["kind"], name, update, **{key: notes[key] for key in notes if key != "kind"})
+
+    def _summary(self, seconds: float, earlier: float) -> dict[str, Any]:
+        is_blind, memory = self.selector.is_blind, self.memory
+        return {
+            "stage": self.stage.name,
+            "updates": self.training.update,
+            "kept_update": self.training.update if is_blind else memory.best_update,
+            "score": None if is_blind else memory.best_score,
+            "selector": self.selector.name,
+            "evaluations": memory.evaluations,
+            "seconds": round(seconds, 3),
+            EARLIER: round(earlier, 3),
+        }
 
 
 def _agreed(score: float, engine: Accelerator) -> float:
-    """The first process decides for all: a difference in the last digit would let one stop and the others wait."""
+    """The first process's score, so that all processes stop together."""
     if engine.num_processes == 1:
         return score
     shared: list[float] = broadcast_object_list([score])
     return shared[0]
-
-
-def _snapshot(learner: Learner) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().clone() for name, tensor in learner.state_dict().items()}
 
 
 def _readable(progress: Progress) -> dict[str, float]:
@@ -273,18 +266,6 @@ def _save_finished(learner: Learner, folder: Path, summary: Mapping[str, Any]) -
         write_json(aside / "summary.json", dict(summary))
     for checkpoint in folder.glob("checkpoint-*"):
         shutil.rmtree(checkpoint, ignore_errors=True)
-
-
-def _write_notes(stage: Stage, update: int, record: Record) -> None:
-    for objective in stage.objectives.values():
-        notes = objective.notes()
-        if notes is not None:
-            record.add(notes["kind"], stage.name, update, **{key: notes[key] for key in notes if key != "kind"})
-
-
-def _write_watches(stage: Stage, trained: Learner, update: int, record: Record) -> None:
-    for watch in stage.watches:
-        record.add(watch.kind, stage.name, update, **watch(trained))
 
 
 def _load_finished(learner: Learner, folder: Path | None, watcher: Watcher) -> dict[str, Any] | None:

@@ -14,38 +14,8 @@ from acclimate.settings import Settings
 Schedule = Callable[[int], float]
 
 
-def constant(value: float = 1.0) -> Schedule:
-    return lambda update: value
-
-
-def linear_decay(updates: int) -> Schedule:
-    """From 1 down to 0 at the last update."""
-    return lambda update: max(0.0, 1 - update / max(1, updates))
-
-
-def cosine_decay(updates: int) -> Schedule:
-    """From 1 down to 0 along half a cosine."""
-    return lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / max(1, updates))))
-
-
-def inverse_decay(rate: float, period: int) -> Schedule:
-    """1 / (1 + rate · t), t counted in whole periods: DATNet's, with rate 0.05 and a period of one epoch."""
-    return lambda update: 1 / (1 + rate * (update // max(1, period)))
-
-
-def exponential_decay(rate: float, period: int) -> Schedule:
-    """rate^t, t counted in whole periods: MAT's, with rate 0.992 and a period of one epoch."""
-    return lambda update: float(rate ** (update // max(1, period)))
-
-
-def warm_up(updates: int, then: Schedule) -> Schedule:
-    """Rise in a straight line to 1 over the first updates, then follow the other schedule from its beginning."""
-    return lambda update: (update + 1) / (updates + 1) if update < updates else then(update - updates)
-
-
 def ganin_ramp(updates: int) -> Schedule:
-    """2 / (1 + exp(-10 p)) - 1, p the share of the updates that is done: from 0 steeply up to nearly 1 (Ganin et al.
-    2016). A discriminator learns first, and only then is it listened to."""
+    """2 / (1 + exp(-10 p)) - 1 for a share p of the updates, from 0 to nearly 1 (Ganin et al. 2016)."""
     return lambda update: 2 / (1 + math.exp(-10 * min(1.0, update / max(1, updates)))) - 1
 
 
@@ -54,7 +24,7 @@ Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
 
 
 class LoopSettings(Settings):
-    """Optimizer, and when to look, to stop and to save: what the loop needs, whatever it trains."""
+    """How anything is trained: optimizer, evaluations, checkpoints."""
 
     epochs: float | None = Field(None, gt=0)
     """Number of passes over the source; null: 20 for the LSTM tagger, 5 for a pre-trained encoder."""
@@ -66,8 +36,6 @@ class LoopSettings(Settings):
     """Optimizer: adamw, adam, sgd or muon."""
     learning_rate: float | None = Field(None, gt=0)
     """Learning rate; null: 0.003 for the LSTM tagger, 0.0003 or less for a pre-trained encoder."""
-    # on matrices; tables, biases and norms are left alone. 0.01 for adamw and muon; 0 for adam and sgd, where it is a
-    # part of the gradient: divided by the size of that, it can keep a tagger of few sentences from learning at all
     weight_decay: float | None = Field(None, ge=0)
     """Weight decay on matrices, not on embeddings, biases or norms; null: 0.01 for adamw and muon, else 0."""
     momentum: float = Field(0.9, ge=0, lt=1)
@@ -86,7 +54,6 @@ class LoopSettings(Settings):
     """Floating-point precision; auto: bf16 for a pre-trained encoder on a GPU, full precision otherwise."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Device to train on; auto: a GPU if there is one."""
-    # the same numbers but for rounding, in less time and more memory
     cuda_graphs: bool = True
     """On a single GPU, run a small pre-trained encoder as CUDA graphs: faster, but needs more memory."""
     evaluate_every: int | None = Field(None, ge=1)
@@ -105,34 +72,35 @@ class LoopSettings(Settings):
         return usual if self.weight_decay is None else self.weight_decay
 
     def updates_per_epoch(self, epoch_length: int) -> float:
-        """Batches of an epoch → updates: every process takes `accumulate` batches for each."""
+        """Batches of an epoch → updates."""
         processes = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun and `accelerate launch`
         return epoch_length / (self.accumulate * processes)
 
     def updates_for(self, epoch_length: int) -> int:
-        """Batches of an epoch → how many updates to make in all."""
+        """Batches of an epoch → number of updates in all."""
         epochs = 20 if self.epochs is None else self.epochs
         return self.updates or max(1, round(epochs * self.updates_per_epoch(epoch_length)))
 
     def schedule(self, updates: int, epoch_length: int) -> Schedule:
-        """The learning rate's factor as a function of the update number."""
+        """The learning rate's factor as a function of the update number: a linear warm-up to 1, then the decay."""
         first = round(self.warm_up * updates) if self.warm_up < 1 else round(self.warm_up)
-        period = max(1, round(self.updates_per_epoch(epoch_length)))
+        rest, period = max(1, updates - first), max(1, round(self.updates_per_epoch(epoch_length)))
+        rate = {"inverse": 0.05, "exponential": 0.992}.get(self.decay, 0.0)  # DATNet's and MAT's
+        rate = rate if self.decay_rate is None else self.decay_rate
         decays: dict[Decay, Schedule] = {
-            "none": constant(),
-            "linear": linear_decay(updates - first),
-            "cosine": cosine_decay(updates - first),
-            "inverse": inverse_decay(0.05 if self.decay_rate is None else self.decay_rate, period),
-            "exponential": exponential_decay(0.992 if self.decay_rate is None else self.decay_rate, period),
+            "none": lambda update: 1.0,
+            "linear": lambda update: max(0.0, 1 - update / rest),
+            "cosine": lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / rest))),
+            "inverse": lambda update: 1 / (1 + rate * (update // period)),
+            "exponential": lambda update: float(rate ** (update // period)),
         }
-        return warm_up(first, decays[self.decay])
+        decay = decays[self.decay]
+        return lambda update: (update + 1) / (first + 1) if update < first else decay(update - first)
 
 
 class TrainingSettings(LoopSettings):
     """How a tagger is trained. Every recipe takes these."""
 
-    # learning rates of what stands on the encoder, as multiples of `learning_rate`. What was drawn at random learns
-    # faster than what was pre-trained; without that, a CRF ends its training near where it began
     head_rate: float | None = Field(None, gt=0)
     """Learning rate of the output layer, as a factor of the run's; null: 30 on a pre-trained encoder, 1 on the LSTM."""
     transition_rate: float | None = Field(None, gt=0)
@@ -144,7 +112,7 @@ class TrainingSettings(LoopSettings):
 
 
 class PretrainingSettings(LoopSettings):
-    """How an encoder is trained from nothing: long, at a high rate, with large batches."""
+    """How an encoder is pre-trained."""
 
     epochs: float | None = Field(20, gt=0)
     """Number of passes over the text, if updates is not set; null: 20."""

@@ -18,6 +18,7 @@ from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.masked_batch import hide
 from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.noise import OwnGradient
 from acclimate.model.acceleration import Acceleration
 from acclimate.model.learner import Learner, NoView, View, eval_mode
 from acclimate.model.tagger import Tagger
@@ -26,25 +27,15 @@ from acclimate.training.settings import LoopSettings, Schedule, TrainingSettings
 
 
 class Selector(Protocol):
-    """Gives a learner a number, the higher the better. Its name goes into every report."""
+    """Gives a learner a score, the higher the better. Its name goes into every report."""
 
     @property
     def name(self) -> str: ...
-
     @property
-    def is_blind(self) -> bool:
-        """True when it prefers nothing: the last state is kept."""
-        ...
-
+    def is_blind(self) -> bool: ...  # it prefers nothing: the last state is kept
     @property
-    def lowest(self) -> float:
-        """The number of a learner that has learnt nothing yet. Patience begins above it."""
-        ...
-
-    def told(self, score: float) -> str:
-        """The number as people read it; empty when there is nothing to say."""
-        ...
-
+    def lowest(self) -> float: ...  # the score of a learner that has learnt nothing; patience begins above it
+    def told(self, score: float) -> str: ...  # the score as text for people; may be empty
     def __call__(self, learner: Any, /) -> float: ...
 
 
@@ -76,16 +67,13 @@ class DevelopmentScore:
 
 @dataclass(frozen=True)
 class HeldOutLoss:
-    """Minus the loss of guessing hidden pieces of held-out text, in nats per piece, always with the same ones hidden.
+    """Minus the loss of guessing hidden pieces of held-out text, in nats per piece; the same pieces every time."""
 
-    Blind in pre-training, where the last state is kept; in domain tuning it chooses.
-    """
-
-    parts: Callable[[], Iterable[Any]]  # one after the other, each what the learner's `view` takes
+    parts: Callable[[], Iterable[Any]]  # batches for the learner's `view`
     objective: MaskedWords
-    size: str  # how much text that is, for people
-    is_blind: bool = False
-    lowest: float = -math.inf  # a loss has no such bound
+    size: str  # of the text, for people
+    is_blind: bool = False  # True in pre-training, where the last state is kept
+    lowest: float = -math.inf
 
     @property
     def name(self) -> str:
@@ -96,7 +84,6 @@ class HeldOutLoss:
         objective = self.objective.to(learner.device)
         devices = [learner.device] if learner.device.type == "cuda" else []
         total, count = torch.zeros(2, device=learner.device)
-        # the training's own stream of random numbers goes on undisturbed
         with eval_mode(objective), eval_mode(learner), torch.random.fork_rng(devices):
             torch.manual_seed(0)
             for part in self.parts():
@@ -113,7 +100,7 @@ class HeldOutLoss:
 
 @dataclass(frozen=True)
 class LastUpdate:
-    """No choice at all: train to the end and keep that."""
+    """Keeps the last state."""
 
     name: str = "last update"
     is_blind: bool = True
@@ -128,11 +115,7 @@ class LastUpdate:
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure the tagger is of the right tags of a few chosen sentences (MAT, Figure 2).
-
-    For each: the probability of all its tags together, as the head has it, and that of each word's own tag, or of all
-    that it may have.
-    """
+    """The probability of the gold tags of some sentences, together and word by word (MAT, Figure 2)."""
 
     corpus: Corpus
     tagger: Tagger
@@ -141,9 +124,9 @@ class Confidence:
     @torch.no_grad()
     def __call__(self, learner: Learner) -> dict[str, Any]:
         with eval_mode(self.tagger):
-            return {"sentences": [self._sure_of(sentence) for sentence in self.corpus]}
+            return {"sentences": [self._probabilities(sentence) for sentence in self.corpus]}
 
-    def _sure_of(self, sentence: Sentence) -> dict[str, Any]:
+    def _probabilities(self, sentence: Sentence) -> dict[str, Any]:
         view = View(self.tagger, self.tagger.tensorize([sentence]).to(self.tagger.device))
         tags, odds = view.sentences.tags[0], view.sentences.odds
         known = one_hot(tags, view.marginals.shape[-1]) if odds is None else (odds[0] > 0).float()
@@ -154,10 +137,7 @@ class Confidence:
 
 
 class TrainingStep(nn.Module):
-    """The learner and every term of its loss as one module: one forward call is the whole step.
-
-    So data parallelism, mixed precision and checkpoints see every parameter, and no objective has to know of them.
-    """
+    """The learner and its objectives as one module: everything that is trained and saved."""
 
     def __init__(
         self, learner: Learner, objectives: Mapping[str, Objective], acceleration: Acceleration | None = None
@@ -172,9 +152,9 @@ class TrainingStep(nn.Module):
             return {name: objective(source, target) for name, objective in self.objectives.items()}
 
     def scale_losses(self, scale: float) -> None:
-        """Tell every objective by what losses are multiplied on their way back."""
+        """Objectives that take a gradient of their own multiply by the scaler's number, too."""
         for module in self.objectives.modules():
-            if isinstance(module, Objective):
+            if isinstance(module, OwnGradient):
                 module.loss_scale = scale
 
     def before_update(self, update: int) -> None:
@@ -192,7 +172,7 @@ class TrainingStep(nn.Module):
 
 
 class Watch(Protocol):
-    """Something to write down along training: numbers, or what JSON can hold, under its kind."""
+    """Measures something of the learner for the record, as JSON under its kind."""
 
     @property
     def kind(self) -> str: ...
@@ -202,19 +182,16 @@ class Watch(Protocol):
 
 @dataclass(frozen=True)
 class Stage:
-    """A named dictionary of objectives with weights, batches, and a number of updates.
-
-    A weight is a number or a schedule; one that is not given is 1.
-    """
+    """Objectives with weights (a number or a schedule; 1 by default), batches, and a number of updates."""
 
     name: str
     objectives: Mapping[str, Objective]
     batches: Stream
     settings: LoopSettings = field(default_factory=TrainingSettings)
     weights: Mapping[str, float | Schedule] = field(default_factory=dict)
-    learner: Learner | None = None  # what is trained, where it is more than the tagger: the tagger is a part of it
-    watches: tuple[Watch, ...] = ()  # asked at every evaluation, for the record
-    selector: Selector | None = None  # chooses the state to keep, where the run's own would choose by the wrong thing
+    learner: Learner | None = None  # what is trained, if that is more than the tagger
+    watches: tuple[Watch, ...] = ()  # asked at every evaluation
+    selector: Selector | None = None  # in place of the run's own
 
     def __post_init__(self) -> None:
         unknown = set(self.weights) - set(self.objectives)
@@ -235,7 +212,7 @@ class Stage:
         return self.settings.evaluate_every or max(1, round(self.updates_per_epoch))
 
     def shortened(self, share: float) -> Stage:
-        """The same with so much of its updates, and evaluations that come as much sooner."""
+        """The same with a share of its updates, and evaluations that come as much sooner."""
         if share == 1:
             return self
         less = {name: max(1, round(share * getattr(self, name))) for name in ("updates", "evaluate_every")}
@@ -245,7 +222,7 @@ class Stage:
         return self.settings.schedule(self.updates, self.batches.epoch_length)
 
     def total(self, losses: Mapping[str, Tensor], update: int) -> Tensor:
-        """The weighted sum that is differentiated. A term of weight 0 is left out altogether."""
+        """The weighted sum of the losses; a term of weight 0 is left out."""
         terms = []
         for name, loss in losses.items():
             weight = self.weights.get(name, 1.0)
@@ -254,7 +231,4 @@ class Stage:
                 terms.append(value * loss)
         if not terms:
             raise ValueError(f"Stage {self.name}: every objective has weight 0 at update {update}.")
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        return total
+        return sum(terms[1:], start=terms[0])

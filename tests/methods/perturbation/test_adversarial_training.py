@@ -82,14 +82,14 @@ def unit(view: View, name: str, sentence: int) -> float:
     """What the radius is counted in: for pieces, the typical size of a number in the sentence's embeddings."""
     if name != "pieces":
         return 1.0
-    mine = view.encoder.owners(view.inputs)[name] == sentence
-    numbers = view.embeddings[name][mine][view.encoder.inside(view.inputs)[name][mine]]
+    mine = view.encoder.embedding_rows(view.inputs)[name].owners == sentence
+    numbers = view.embeddings[name][mine][view.encoder.embedding_rows(view.inputs)[name].inside[mine]]
     return numbers.square().mean().sqrt().item()
 
 
 def size_of(values: Tensor, view: View, name: str, sentence: int) -> float:
     """The norm of one sentence's part."""
-    return values[view.encoder.owners(view.inputs)[name] == sentence].norm().item()
+    return values[view.encoder.embedding_rows(view.inputs)[name].owners == sentence].norm().item()
 
 
 def test_a_small_noise_raises_the_loss_by_its_size_times_the_slope(tagger: Tagger, news: Corpus) -> None:

@@ -202,7 +202,7 @@ def test_by_size_counts_what_the_norm_is_taken_over(taggers, news: Corpus, scope
 @pytest.mark.parametrize("encoder", ["bert", "roberta"])
 def test_the_windows_of_a_long_sentence_share_one_norm(taggers, news: Corpus, encoder: str) -> None:
     view = view_of(taggers(encoder), news[0], LONG, news[1])
-    owners = view.encoder.owners(view.inputs)["pieces"].tolist()
+    owners = view.encoder.embedding_rows(view.inputs)["pieces"].owners.tolist()
     assert owners == sorted(owners)
     assert set(owners) == {0, 1, 2}
     assert owners.count(1) > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from acclimate.model.cuda_graphs.fused_bert import EvalStates, pad_rows
+from acclimate.model.cuda_graphs.cast_weights import EvalStates, pad_rows
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.inference.predict import predict
-from acclimate.model.answers import planned
 from acclimate.model.encoders import shipped
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
 from acclimate.model.encoders.shipped import EncoderNotFound
 from acclimate.model.learner import View
+from acclimate.model.parts import planned
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
 
@@ -105,7 +105,7 @@ def test_sentences_of_like_many_pieces_are_read_together(build: Callable[..., Ta
     tagger = build(contextual={"encoder": bert})
     short, long = Sentence((".",) * 4), Sentence(("rainedrained",) * 4)  # as many words
     size = 3 * tagger.encoder.count_pieces([long])[0]
-    assert planned(tagger, Corpus.of([short, long] * 3), size) == [[0, 2, 4], [1, 3, 5]]
+    assert planned(tagger.encoder.pieces, Corpus.of([short, long] * 3), size) == [[0, 2, 4], [1, 3, 5]]
 
 
 @pytest.mark.parametrize("mix", ["fixed", "learned"])

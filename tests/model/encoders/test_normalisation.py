@@ -12,7 +12,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.words import HIDDEN, PADDING, SPECIAL, UNKNOWN
 from acclimate.inference.predict import predict
-from acclimate.model.encoders.layers import Table, moments, shares_of
+from acclimate.model.encoders.layers import Table, _Moments, shares_of
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 
@@ -34,6 +34,9 @@ def oracle_table(kind: str, frozen: bool = False) -> Table:
     table.weight.data[3:] = V
     table.shares = shares_of(kind, {3: 20.0, 4: 10.0, 5: 10.0}, 6)
     return table
+
+
+moments = _Moments.apply
 
 
 def moments_of(rows: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:

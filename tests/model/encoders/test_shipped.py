@@ -17,6 +17,7 @@ from acclimate.model.encoders.contextual import ContextualSettings, FrozenContex
 from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
+from acclimate.model.learner import TextView
 
 SENTENCES = [
     Sentence(("The", "German", "chancellor", "met", "Mr.", "Obama", "in", "New", "York", "on", "Tuesday", ".")),
@@ -123,7 +124,7 @@ def test_its_features_are_those_of_plain_transformers(folder: Path) -> None:
     encoder = Transformer.build(folder.name, TransformerSettings()).eval()
     inputs = encoder.tensorize(SENTENCES)
     with torch.inference_mode():
-        ours = encoder.encode(encoder.embed(inputs), inputs)
+        ours = TextView(encoder, inputs).features
         for place, sentence in enumerate(SENTENCES):
             encoded = tokenizer([list(sentence.words)], is_split_into_words=True, return_tensors="pt")
             firsts = [encoded.word_ids(0).index(word) for word in range(len(sentence))]
@@ -136,7 +137,7 @@ def test_its_rows_are_as_long_as_its_table_of_positions(folder: Path) -> None:
     inputs = encoder.tensorize([Sentence(("Paris",) * 300)])
     assert inputs["pieces"].shape[1] == encoder.model.config.max_position_embeddings
     with torch.inference_mode():
-        assert encoder.encode(encoder.embed(inputs), inputs).isfinite().all()
+        assert TextView(encoder, inputs).features.isfinite().all()
 
 
 def test_it_guesses_obvious_words(folder: Path) -> None:

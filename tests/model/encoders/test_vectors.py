@@ -122,23 +122,19 @@ def test_bytes_that_are_not_utf_8_are_named_with_their_line(tmp_path: Path) -> N
 
 FLOATS = struct.pack("<3f", 0.5, -1.25, 3.0)
 BINARIES = {
-    "word2vec": (
-        b"2 3\nparis " + FLOATS + b"\nanna " + FLOATS + b"\n",
-        r"word2vec, .*binary=True\)\.save_word2vec_format",
-    ),
-    "word2vec without NUL": (b"1 3\nparis " + b"\xc3\x28\xa0\x3f" * 3 + b"\n", "a binary file of word2vec"),
-    "fastText": (struct.pack("<2i", 793712314, 12) + FLOATS, r"fastText's binary model.*\.vec.*load_facebook_vectors"),
-    "gensim": (b"\x80\x04\x95\x10\x00", r"Python pickle.*KeyedVectors\.load\("),
-    "zip": (b"PK\x03\x04\x14\x00", "a zip archive.*Unzip it"),
-    "other": (b"\x00\x01\x02", "a binary file.*Save it as text"),
+    "word2vec": b"2 3\nparis " + FLOATS + b"\nanna " + FLOATS + b"\n",
+    "word2vec without NUL": b"1 3\nparis " + b"\xc3\x28\xa0\x3f" * 3 + b"\n",
+    "fastText": struct.pack("<2i", 793712314, 12) + FLOATS,
+    "gensim": b"\x80\x04\x95\x10\x00",
+    "zip": b"PK\x03\x04\x14\x00",
+    "other": b"\x00\x01\x02",
 }
 
 
 @pytest.mark.parametrize("kind", BINARIES)
-def test_a_binary_file_is_told_with_the_way_to_make_it_text(tmp_path: Path, kind: str) -> None:
-    data, words = BINARIES[kind]
-    (tmp_path / "vectors.bin").write_bytes(data)
-    with pytest.raises(InputError, match=words):
+def test_a_binary_file_is_refused_with_the_way_to_make_it_text(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "vectors.bin").write_bytes(BINARIES[kind])
+    with pytest.raises(InputError, match=r"a binary file.*\.vec.*binary=True.*save_word2vec_format.*Unzip"):
         read_vectors(tmp_path / "vectors.bin")
 
 

@@ -12,7 +12,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, convert_tags, is_legal
 from acclimate.data.soft_labels import Row, ScoredSpan, rows_in_scheme, rows_of_spans, softened
 from acclimate.model.heads.entity_heads import EntitySettings
-from acclimate.model.heads.soft_targets import expected_moves
+from acclimate.model.heads.tag_heads import expected_moves
 from acclimate.model.tagger import Tagger
 
 LABELS = ("LOC", "PER")

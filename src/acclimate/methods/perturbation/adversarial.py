@@ -13,7 +13,7 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.masked_words import WordChanges
-from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
+from acclimate.methods.perturbation.noise import OwnGradient, Radii, Scope, noise_for
 from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row
 from acclimate.model.encoders.encoder import Change
 from acclimate.model.learner import Learner, NoView, View
@@ -47,7 +47,7 @@ class _PrecomputedGradient(torch.autograd.Function):
         return None, None, *(None if found is None else by_loss * found for found in ctx.gradients)
 
 
-class AdversarialTraining(Objective):
+class AdversarialTraining(OwnGradient, Objective):
     """An objective on the sentences, and once more on the same sentences with the noise that raises it most.
 
     What is made small is task(x) + weight · (task(x' + noise) + carried(x' + noise)). The noise goes along the gradient
@@ -98,7 +98,8 @@ class AdversarialTraining(Objective):
     def notes(self) -> Mapping[str, Any] | None:
         """What the task has to say; or else which words were hidden or swapped, and for what, in the first few
         sentences since this was last asked: a single batch may have none."""
-        said = self.task.notes()
+        task: Any = self.task
+        said: Mapping[str, Any] | None = task.notes() if hasattr(task, "notes") else None
         if said is not None or self.changes is None or not self.training:
             return said
         found, self._changed = self._changed, []

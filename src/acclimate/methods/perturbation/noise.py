@@ -17,6 +17,14 @@ each piece); or the whole batch."""
 Radii = Mapping[str, float]
 """How large the noise is, by the name of the embedding: `words`, `characters`, `pieces`."""
 
+
+class OwnGradient:
+    """An objective that takes a gradient of its own, and multiplies its loss by `loss_scale` first: in fp16 a small
+    gradient would vanish."""
+
+    loss_scale = 1.0
+
+
 LETTERS = "characters"  # whose rows are words; rows of the others are sentences, or windows of one
 
 
@@ -55,21 +63,21 @@ def noise_for(
     `words` and `characters` are absolute, as in the papers; or `by_size`, times the square root of how many numbers the
     norm is taken over: a long sentence is then moved as far at each of its numbers as a short one.
     """
-    owners, inside = view.encoder.owners(view.inputs), view.encoder.inside(view.inputs)
-    count = len(view.sentences)
+    rows, count = view.encoder.embedding_rows(view.inputs), len(view.sentences)
     noise = {}
     for name, direction in directions.items():
-        direction = direction * inside[name].unsqueeze(-1)
-        norm = norms(direction, scope, owners[name], count, name == LETTERS)
+        owners, inside = rows[name].owners, rows[name].inside
+        direction = direction * inside.unsqueeze(-1)
+        norm = norms(direction, scope, owners, count, name == LETTERS)
         radius: float | Tensor = radii[name]
         if name == "pieces":
-            places = inside[name].sum(1).float()
-            numbers = places.new_zeros(count).index_add_(0, owners[name], places) * direction.size(-1)
-            embeddings = view.embeddings[name] * inside[name].unsqueeze(-1)
-            whole = norms(embeddings, "sentence", owners[name], count)  # (row, 1, 1)
-            radius = radii[name] * whole / numbers.clamp_min(1).sqrt()[owners[name]].view(-1, 1, 1)
+            places = inside.sum(1).float()
+            numbers = places.new_zeros(count).index_add_(0, owners, places) * direction.size(-1)
+            embeddings = view.embeddings[name] * inside.unsqueeze(-1)
+            whole = norms(embeddings, "sentence", owners, count)  # (row, 1, 1)
+            radius = radii[name] * whole / numbers.clamp_min(1).sqrt()[owners].view(-1, 1, 1)
         elif by_size:
-            ones = inside[name].unsqueeze(-1).expand_as(direction).to(direction.dtype)
-            radius = radii[name] * norms(ones, scope, owners[name], count, name == LETTERS)
+            ones = inside.unsqueeze(-1).expand_as(direction).to(direction.dtype)
+            radius = radii[name] * norms(ones, scope, owners, count, name == LETTERS)
         noise[name] = along(direction, norm, radius)
     return noise

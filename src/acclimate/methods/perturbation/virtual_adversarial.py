@@ -15,13 +15,12 @@ from torch import Tensor, nn
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.methods.masking.masked_batch import looking
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.noise import LETTERS, Radii, Scope, along, noise_for
+from acclimate.methods.perturbation.noise import LETTERS, OwnGradient, Radii, Scope, along, noise_for
 from acclimate.methods.tagging import Average, count_of
-from acclimate.model.cuda_graphs.cast_weights import uncast_weights
 from acclimate.model.learner import Learner, NoView, View
 
 
-class VirtualAdversarialTraining(Objective):
+class VirtualAdversarialTraining(OwnGradient, Objective):
     """How far the tags move, word by word, under the noise that moves them most: KL(tags of x ‖ tags of x + noise).
 
     Needs no labels, so that it can use target text. The tags are the head's own probabilities at each word (marginals
@@ -147,7 +146,7 @@ class SymmetricVirtualTraining(VirtualAdversarialTraining):
     def divergence(self, view: View) -> Tensor:
         """The sum over all words of the batch."""
         device = view.sentences.mask.device
-        with dropout_held_still(view.tagger), torch.autocast(device.type, enabled=False), uncast_weights(view.tagger):
+        with dropout_held_still(view.tagger), torch.autocast(device.type, enabled=False):
             clean = View(view.tagger, view.sentences)
             names = [name for name in self.radii if name in clean.embeddings]
             if not names:  # nothing moves
@@ -179,4 +178,4 @@ def both_ways(before: Tensor, view: View) -> Tensor:
 
 
 def _inside(view: View, name: str) -> Tensor:
-    return view.encoder.inside(view.inputs)[name].unsqueeze(-1)
+    return view.encoder.embedding_rows(view.inputs)[name].inside.unsqueeze(-1)

@@ -1,8 +1,4 @@
-"""Which passes of an encoder in training run as CUDA graphs: those of common shapes that keep the CPU busy.
-
-A shape has two graphs, forward and backward. Gradients of all parameters are written into one row, so that autograd
-visits each parameter once in a step.
-"""
+"""Passes of an encoder in training as CUDA graphs: forward and backward for each common shape."""
 
 from __future__ import annotations
 
@@ -17,8 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from acclimate.model.acceleration import Read
-from acclimate.model.cuda_graphs.cast_weights import WeightCast
-from acclimate.model.cuda_graphs.fused_bert import pad_rows, rounded
+from acclimate.model.cuda_graphs.cast_weights import WeightCast, pad_rows, rounded
 from acclimate.model.cuda_graphs.graph_cache import (
     FREE,
     GraphCache,
@@ -32,7 +27,7 @@ from acclimate.model.encoders.transformer import Transformer
 
 @dataclass
 class Slot:
-    """What graphs share of which only one runs at a time: memory, and the row of all parameters' gradients."""
+    """What graphs share that never run together: memory, and the row of all parameters' gradients."""
 
     number: int
     memory: GraphMemory | None = None
@@ -44,7 +39,7 @@ class Slot:
         return cls(number, GraphMemory.on_gpu())
 
     def row(self, parameters: Sequence[Tensor], owners: tuple[int, ...]) -> Tensor:
-        """For the gradients of these of the parameters."""
+        """For the gradients of these parameters."""
         if owners not in self.rows:
             formats = {parameters[number].dtype for number in owners}
             if len(formats) > 1:
@@ -56,8 +51,7 @@ class Slot:
 
 @dataclass
 class EncoderGraph:
-    """The buffers of the two graphs, and how they are replayed. `owners` are the numbers of the parameters that get a
-    gradient."""
+    """The two graphs of a shape and their buffers. `owners` are the numbers of the parameters with a gradient."""
 
     inputs: Tensor
     attention: Tensor | None
@@ -73,7 +67,7 @@ class EncoderGraph:
     busy: bool = False  # between a forward pass and the end of its step: its memory is in use
 
     def read(self, inputs: Tensor, attention: Tensor | None, joined: Tensor | None) -> Tensor:
-        """The states of rows that may be fewer and shorter than the graph's. `joined` stands for the owners."""
+        """The states of rows, perhaps fewer and shorter than the graph's. `joined` stands for the owners."""
         self.busy = True
         states: Tensor = _Replay.apply(self, attention, inputs, joined)  # type: ignore[no-untyped-call]
         return states
@@ -84,7 +78,7 @@ class EncoderGraph:
         if self.attention is not None and attention is not None:
             self.attention.zero_()
             self.attention[:rows, :pieces].copy_(attention)
-            self.attention[rows:, 0] = 1  # a row of which nothing is read has no states that are numbers
+            self.attention[rows:, 0] = 1  # the states of an empty row are NaN
 
 
 class _Replay(torch.autograd.Function):
@@ -97,7 +91,7 @@ class _Replay(torch.autograd.Function):
         graph.forward()
         context.graph, context.replay, context.shape = graph, graph.replays, inputs.shape[:2]
         rows, pieces = context.shape
-        return graph.states[:rows, :pieces].clone()  # who keeps it must not see the next reading
+        return graph.states[:rows, :pieces].clone()  # the next replay writes there again
 
     @staticmethod
     @once_differentiable
@@ -113,7 +107,6 @@ class _Replay(torch.autograd.Function):
         graph.gradient[:rows, :pieces].copy_(gradient)
         graph.backward()
         of_inputs = None if graph.of_inputs is None else graph.of_inputs[:rows, :pieces].clone()
-        # not copied: the loop is through with it before the next replay
         return None, None, of_inputs, None if graph.of_owners is None else graph.of_owners.detach()
 
 
@@ -130,9 +123,7 @@ class _Join(torch.autograd.Function):
 
 
 def join(parameters: Sequence[Tensor]) -> Tensor:
-    """What stands for all of them in autograd's graph: a row as long as all together, without memory of its own, of
-    which nobody reads a value. Gradients of several readings are then added at once, and each parameter is visited once
-    in a step, not once for every reading."""
+    """One tensor without memory stands for all parameters in autograd's graph: each is visited once in a step."""
     row: Tensor = _Join.apply(*parameters)  # type: ignore[no-untyped-call]
     return row
 
@@ -150,8 +141,7 @@ def capture_encoder(
     parameters: Sequence[nn.Parameter],
     slot: Slot,
 ) -> EncoderGraph:
-    """Both directions on a GPU. `inputs` and `attention` become the places that are read from. A RuntimeError says why
-    it cannot be done: something asks the GPU for an answer on the way."""
+    """Capture both directions into these buffers. A RuntimeError says why it cannot be done."""
     try:
         with _fresh(model, parameters) as leaves:
             return _captured(read, inputs, attention, leaves, slot)
@@ -168,7 +158,7 @@ def _captured(
     forward, backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
     state = torch.cuda.get_rng_state()
     with on_side_stream(slot.memory):
-        # libraries choose their kernels in the first calls, which cannot be captured, and need two for the very first
+        # the first calls choose kernels, which cannot be captured
         for _ in range(1 if slot.rows else 2):
             states = read(inputs, attention)
             gradient = torch.zeros_like(states)
@@ -180,7 +170,7 @@ def _captured(
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
         slot.taken += torch.cuda.memory_reserved() - before
     torch.cuda.set_rng_state(state)
-    # detached: what autograd holds of this reading is let go of, and the next graph of the slot writes there
+    # detached, so that autograd lets go of this pass and the next graph can use its memory
     places = (inputs, attention, states.detach(), gradient)
     return EncoderGraph(*places, owners, of_owners, of_inputs, forward.replay, backward.replay, slot)
 
@@ -188,9 +178,9 @@ def _captured(
 def gradients(
     states: Tensor, gradient: Tensor, inputs: Tensor, parameters: Sequence[Tensor], slot: Slot
 ) -> tuple[tuple[int, ...], Tensor | None, Tensor | None]:
-    """Who of the parameters gets a gradient, these in one row, and that of the inputs."""
+    """The numbers of the parameters with a gradient, these gradients in one row, and the gradient of the inputs."""
     wanted = [*parameters, *([inputs] if inputs.requires_grad else [])]
-    # kept for another turn: adversarial noise goes back twice from one reading
+    # the graph is retained: adversarial noise needs a second backward pass
     found = torch.autograd.grad(states, wanted, gradient, retain_graph=True, allow_unused=True)
     of_parameters = found[: len(parameters)]
     of_inputs = found[-1] if inputs.requires_grad else None
@@ -199,16 +189,14 @@ def gradients(
         return owners, None, of_inputs
     row = slot.row(parameters, owners)
     torch._foreach_copy_(
-        in_shapes(row, [parameters[number] for number in owners]),
-        [each for each in of_parameters if each is not None],
+        in_shapes(row, [parameters[number] for number in owners]), [each for each in of_parameters if each is not None]
     )
     return owners, row, of_inputs
 
 
 @contextmanager
 def _fresh(model: nn.Module, parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
-    """In the places of the parameters, others with the same memory: the own ones may still be part of the last step,
-    and autograd would bring their gradients to the stream of that step, which is not the one that is captured."""
+    """Replace the parameters by others with the same memory, which do not belong to the stream of the last step."""
     leaves = {id(each): nn.Parameter(each.detach()) for each in parameters}
     places = [
         (part, name, own)
@@ -226,27 +214,23 @@ def _fresh(model: nn.Module, parameters: Sequence[nn.Parameter]) -> Iterator[lis
 
 
 Kind = tuple[object, ...]
-"""What graphs of different shapes have in common where one may do for the other."""
+"""All but the shape: a graph may serve smaller shapes of its kind."""
 Capture = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter], Slot], EncoderGraph]
 
-_BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
-_LIGHT = 4e7  # weights: with fewer the GPU is far from busy, and few graphs count for more than little padding
-# sizes are rounded up to multiples of the first number; a graph may be as many times as large as its rows as the second
-# says
+_BUSY = 2e12  # pieces × weights: with more the GPU is busy without graphs
+_LIGHT = 4e7  # weights: with fewer, few graphs are better than little padding
+# sizes are rounded up to multiples of the first number; a graph may be larger than its rows by the second, a factor
 _COARSE, _FINE = (16, 2.0), (8, 1.5)
 _SHARE = 0.4  # of the GPU's memory, that graphs may take
-_TIGHT = 0.4  # of it: where less is free, what plain passes have left over is given back
+_TIGHT = 0.4  # where less of it is free, unused memory is given back
 _MUCH = 1 << 30  # bytes
-_ATTEMPTS = 3  # at capturing: what fails in one shape fails in others, and each attempt is slow
-_PAUSE = 200  # passes without a graph, before it is asked again whether there is room
+_ATTEMPTS = 3  # at capturing
+_PAUSE = 200  # passes before asking for room again
 
 
 class EncoderGraphs:
-    """The CUDA graphs of one pre-trained encoder.
-
-    A shape is captured when it comes for the second time. What cannot be captured, and more than `most` graphs, run as
-    usual. Several passes of a step have a graph each, in different slots.
-    """
+    """The CUDA graphs of one pre-trained encoder, at most `most`: one for each shape that comes twice, and one more
+    for each further pass of a step."""
 
     def __init__(
         self, encoder: Transformer, capture: Capture = capture_encoder, most: int = 128, kind: str = "cuda"
@@ -272,7 +256,7 @@ class EncoderGraphs:
         return sum(slot.taken for slot in self.slots)
 
     def release(self) -> None:
-        """A new step begins: nobody asks for a gradient of the last one's passes any more."""
+        """A new step begins: no gradient of the last one is needed any more."""
         self.joined = {}
         for graphs in self.graphs.values():
             for each in graphs:
@@ -289,15 +273,13 @@ class EncoderGraphs:
         graph = self._graph_for(read, inputs, attention, parameters)
         if graph is None:
             return read(inputs, attention)
-        return graph.read(inputs, attention, self._joined(graph.owners, parameters))
-
-    def _joined(self, owners: tuple[int, ...], parameters: Sequence[nn.Parameter]) -> Tensor | None:
+        owners = graph.owners
         if owners and owners not in self.joined:
             self.joined[owners] = join([parameters[number] for number in owners])
-        return self.joined.get(owners)
+        return graph.read(inputs, attention, self.joined.get(owners))
 
     def _without_gradient(self, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
-        """A teacher's pass in every step. A learner reads without gradient too seldom to be worth a graph."""
+        """A teacher's pass; a learner's is too rare to be worth a graph."""
         learns = any(parameter.requires_grad for parameter in self.parameters)
         if learns or self.encoder.model.training or not self._serves(inputs):
             return read(inputs, attention)
@@ -320,7 +302,7 @@ class EncoderGraphs:
     def _graph_for(
         self, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[nn.Parameter]
     ) -> EncoderGraph | None:
-        shape = self._rounded(inputs.shape) if attention is not None else tuple(inputs.shape)
+        shape = rounded(inputs.shape, self.longest, self.step) if attention is not None else tuple(inputs.shape)
         dtype = torch.get_autocast_dtype(self.kind) if torch.is_autocast_enabled(self.kind) else None
         kind = (
             *(read.__name__, shape[2:], inputs.dtype, inputs.requires_grad, attention is None, dtype),
@@ -347,7 +329,7 @@ class EncoderGraphs:
         return graph
 
     def _smallest(self, kind: Kind, shape: Sequence[int], taken: Collection[int], padded: bool) -> EncoderGraph | None:
-        """The graph of which the least stays empty. Rows that are full are read in their own shape only."""
+        """The smallest graph that fits; full rows need their own shape."""
         rows, pieces = shape[:2]
         most = rows * pieces * (self.waste if padded else 1)
         fitting = [
@@ -363,21 +345,17 @@ class EncoderGraphs:
             self.slots.append((Slot.on_gpu if self.kind == "cuda" else Slot)(len(self.slots)))
         return self.slots[number]
 
-    def _rounded(self, shape: torch.Size) -> tuple[int, ...]:
-        return rounded(shape, self.longest, self.step)
-
     def _has_room(self) -> bool:
         count = sum(map(len, self.graphs.values()))
         if count >= self.most:
             return False
         if self.kind != "cuda":
             return True
-        if self.pause:  # there was none just now, and to ask takes time
+        if self.pause:  # asking is slow
             self.pause -= 1
             return False
         free, total = torch.cuda.mem_get_info()
         unused = torch.cuda.memory_reserved() - torch.cuda.memory_allocated() - self.taken
-        # now and then only, unless there is no room without: what is given back has to be asked for again
         due = count >= 2 * self.tidied if free > FREE * total else True
         if free < _TIGHT * total and unused > _MUCH and due:
             torch.cuda.empty_cache()
@@ -388,7 +366,7 @@ class EncoderGraphs:
         return has
 
     def _by_itself(self, read: Read, dtype: torch.dtype | None) -> Read:
-        """Casts the weights anew in every pass: what autocast caches of a step is gone in the next."""
+        """The pass with its own cast of the weights, since autocast's cache ends with a step."""
 
         def work(inputs: Tensor, attention: Tensor | None) -> Tensor:
             if dtype is None:
@@ -400,10 +378,10 @@ class EncoderGraphs:
 
 
 def _buffers(shape: Sequence[int], inputs: Tensor, attention: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """Where a graph reads from, filled with something that can be read."""
+    """The input buffers of a graph."""
     rows = inputs.new_zeros(tuple(shape)).requires_grad_(inputs.requires_grad)
     if attention is None:
         return rows, None
     read = attention.new_ones(tuple(shape[:2]))
-    read[:, -1] = 0  # so that the kernels for rows of which not all is read are the ones that are met
+    read[:, -1] = 0  # so that kernels for padded rows are captured
     return rows, read

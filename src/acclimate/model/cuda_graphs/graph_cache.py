@@ -1,7 +1,4 @@
-"""Work that a GPU replays as a CUDA graph: captured once, then started with a single call.
-
-Many small kernels cost the CPU longer to launch than the GPU needs to run them. Captured, they are launched at once.
-"""
+"""CUDA graphs: work on a GPU that is captured once, and then started with a single call."""
 
 from __future__ import annotations
 
@@ -20,15 +17,12 @@ from torch.autograd.function import once_differentiable
 FREE = 0.15  # share of the GPU's memory that graphs leave to other work
 _ATTEMPTS = 3  # at capturing work of one name
 _AT_ONCE = 2  # graphs of one kind, where several are between forward and backward
-_broken: list[torch.cuda.CUDAGraph] = []  # captures that broke off: the allocator may still know their memory
+_broken: list[torch.cuda.CUDAGraph] = []  # the allocator may still know their memory
 
 
 @dataclass
 class GraphMemory:
-    """A memory pool for graphs of which only one runs at a time, and the stream on which they are captured.
-
-    There is one stream for all: the allocator finds freed memory again on its own stream only.
-    """
+    """A memory pool for graphs of which only one runs at a time, and the stream on which all graphs are captured."""
 
     pool: Any = None
     stream: Any = None
@@ -36,10 +30,6 @@ class GraphMemory:
     @classmethod
     def on_gpu(cls) -> GraphMemory:
         return cls(torch.cuda.graph_pool_handle(), _stream(torch.cuda.current_device()))
-
-    def take_new_pool(self) -> None:
-        """A capture broke off: the old pool may wait for its end."""
-        self.pool = torch.cuda.graph_pool_handle()
 
 
 @cache
@@ -49,7 +39,7 @@ def _stream(device: int) -> Any:
 
 @contextmanager
 def on_side_stream(memory: GraphMemory) -> Iterator[None]:
-    """Inside, work runs on the memory's stream; others wait for it."""
+    """Inside, work runs on the memory's stream."""
     memory.stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(memory.stream):
         yield
@@ -58,17 +48,17 @@ def on_side_stream(memory: GraphMemory) -> Iterator[None]:
 
 @contextmanager
 def capturing(graph: torch.cuda.CUDAGraph, pool: Any) -> Iterator[None]:
-    """`torch.cuda.graph` without emptying the allocator's cache, which the next step would have to fill again."""
+    """`torch.cuda.graph`, but the allocator keeps its cache."""
     collecting = gc.isenabled()
-    gc.disable()  # memory that is freed during the capture would spoil it
+    gc.disable()  # freeing memory would spoil the capture
     try:
         torch.cuda.synchronize()
-        # what other threads ask of the GPU meanwhile (they prepare batches) is no business of the capture
+        # thread-local: other threads may use the GPU meanwhile
         graph.capture_begin(pool, "thread_local")
         try:
             yield
         except BaseException:
-            with suppress(RuntimeError):  # the cause is what counts, not its echo
+            with suppress(RuntimeError):
                 _end(graph, pool)
             raise
         _end(graph, pool)
@@ -78,7 +68,7 @@ def capturing(graph: torch.cuda.CUDAGraph, pool: Any) -> Iterator[None]:
 
 
 def _end(graph: torch.cuda.CUDAGraph, pool: Any) -> None:
-    """A broken capture may fail before the allocator hears of its end. Its cache would then never be emptied again."""
+    """End a capture; if it is broken, tell the allocator, or its cache would never be emptied again."""
     try:
         graph.capture_end()
     except RuntimeError:
@@ -97,7 +87,7 @@ def has_room() -> bool:
 
 
 def reset_after_failure() -> None:
-    """A broken capture leaves the random number generator waiting for its end. One that succeeds is that end."""
+    """Make a capture that succeeds: after a broken one, the random number generator waits for it."""
     memory = GraphMemory.on_gpu()
     with suppress(RuntimeError), on_side_stream(memory):
         number = torch.zeros(1, device="cuda")
@@ -107,7 +97,7 @@ def reset_after_failure() -> None:
 
 @dataclass(frozen=True)
 class ForwardGraph:
-    """A captured forward pass, where it reads from, and where it writes to."""
+    """A captured forward pass with its buffers."""
 
     graph: torch.cuda.CUDAGraph
     inputs: tuple[Tensor, ...]
@@ -123,18 +113,18 @@ class ForwardGraph:
 def capture(
     work: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Tensor], memory: GraphMemory
 ) -> ForwardGraph | str:
-    """A graph of `work(*inputs)`, or why there is none: something in it asks the GPU for an answer."""
+    """A graph of `work(*inputs)`, or why there is none: the work waits for the GPU."""
     buffers = tuple(tensor.clone() for tensor in inputs)
     graph = torch.cuda.CUDAGraph()
     try:
         with on_side_stream(memory):
-            for _ in range(2):  # libraries choose their kernels in the first calls, which cannot be captured
+            for _ in range(2):  # the first calls choose kernels, which cannot be captured
                 work(*buffers)
             with capturing(graph, memory.pool):
                 outputs = work(*buffers)
     except RuntimeError as failure:
         reset_after_failure()
-        memory.take_new_pool()
+        memory.pool = torch.cuda.graph_pool_handle()  # the old one may wait for the end of the capture
         return str(failure)
     return ForwardGraph(graph, buffers, outputs)
 
@@ -145,7 +135,7 @@ class _User:
 
 @dataclass
 class GradientGraph:
-    """The buffers of a captured forward and backward pass. Its memory is its own: other graphs run between the two."""
+    """A captured forward and backward pass with memory of its own."""
 
     inputs: tuple[Tensor, ...]
     output: Tensor
@@ -191,13 +181,13 @@ class _Replay(torch.autograd.Function):
 
 
 def capture_with_gradient(work: Callable[..., Tensor], inputs: Sequence[Tensor]) -> GradientGraph:
-    """On a GPU. A RuntimeError says why it cannot be done: something asks the GPU for an answer on the way."""
+    """On a GPU. A RuntimeError says why it cannot be done."""
     buffers = tuple(tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in inputs)
     forward, backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
     memory = GraphMemory.on_gpu()
     try:
         with on_side_stream(memory):
-            for _ in range(2):  # libraries choose their kernels in the first calls, which cannot be captured
+            for _ in range(2):  # the first calls choose kernels, which cannot be captured
                 output = work(*buffers)
                 gradient = torch.zeros_like(output)
                 gradients_of(output, gradient, buffers)
@@ -214,21 +204,16 @@ def capture_with_gradient(work: Callable[..., Tensor], inputs: Sequence[Tensor])
 def gradients_of(output: Tensor, gradient: Tensor, inputs: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
     """By each input; None for those that need none."""
     wanted = [tensor for tensor in inputs if tensor.requires_grad]
-    # kept for another replay, or what lies between would be written over on the way back
     gradients = iter(torch.autograd.grad(output, wanted, gradient, retain_graph=True, allow_unused=True))
     return tuple(next(gradients) if tensor.requires_grad else None for tensor in inputs)
 
 
 class GraphCache:
-    """Work on tensors of a few shapes, with one CUDA graph for each key and shape.
-
-    Elsewhere than on a GPU, and beyond `most` graphs, the work is done as usual. With `on_second_use` a shape is
-    captured when it comes for the second time, which spares many graphs where shapes vary. Called, the cache does work
-    without gradient; `with_gradient` is for the other.
-    """
+    """One CUDA graph for each key and shape, up to `most`, on the first or second use; other work is done as usual.
+    A call does work without gradient."""
 
     def __init__(self, most: int = 4, on_second_use: bool = False) -> None:
-        self.most, self.on_second_use = most, on_second_use  # each graph keeps its inputs and outputs
+        self.most, self.on_second_use = most, on_second_use
         self.graphs: dict[tuple[object, ...], ForwardGraph | str] = {}
         self.seen: set[tuple[object, ...]] = set()
         self.gradient_graphs: dict[tuple[object, ...], list[GradientGraph]] = {}
@@ -238,7 +223,7 @@ class GraphCache:
     def __call__(
         self, key: tuple[object, ...], work: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
     ) -> tuple[Tensor, ...]:
-        """`work(*inputs)`. The key tells apart what the shapes do not."""
+        """`work(*inputs)`; the key names the work."""
         if inputs[0].device.type != "cuda" or torch.is_grad_enabled():
             return work(*inputs)
         key = (*key, *_kinds(inputs))
@@ -246,12 +231,12 @@ class GraphCache:
             if not self._is_worth_it(key):
                 return work(*inputs)
             self.memory = self.memory or GraphMemory.on_gpu()
-            self.graphs[key] = capture(work, inputs, self.memory)  # one that failed is not tried again
+            self.graphs[key] = capture(work, inputs, self.memory)
         graph = self.graphs[key]
         return work(*inputs) if isinstance(graph, str) else graph.replay(inputs)
 
     def with_gradient(self, key: tuple[object, ...], work: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-        """`work(*inputs)`, a single tensor, and the way back from it to those inputs that need a gradient."""
+        """`work(*inputs)`, a single tensor, with a gradient by the inputs that need one."""
         learns = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
         if inputs[0].device.type != "cuda" or not learns:
             return work(*inputs)
@@ -267,7 +252,7 @@ class GraphCache:
         return work(*inputs) if free is None else free.replay(inputs)
 
     def release(self) -> None:
-        """A new step begins: nobody asks for a gradient of the last one's work any more."""
+        """A new step begins: no gradient of the last one is needed any more."""
         for graphs in self.gradient_graphs.values():
             for each in graphs:
                 each.user = None
@@ -276,20 +261,16 @@ class GraphCache:
         is_new = self.on_second_use and key not in self.seen
         self.seen.add(key)
         count = len(self.graphs) + sum(map(len, self.gradient_graphs.values()))
-        return not is_new and count < self.most and self._failures(key[0]) < _ATTEMPTS and has_room()
-
-    def _failures(self, name: object) -> int:
-        """Of work of this name: what cannot be captured in one shape cannot be in others, and each attempt is slow."""
-        broken = (key for key, graph in self.graphs.items() if isinstance(graph, str))
-        return sum(key[0] == name for key in (*broken, *self.refused))
+        broken = (other for other, graph in self.graphs.items() if isinstance(graph, str))
+        failures = sum(other[0] == key[0] for other in (*broken, *self.refused))  # of work of this name
+        return not is_new and count < self.most and failures < _ATTEMPTS and has_room()
 
     def __deepcopy__(self, memo: Any) -> GraphCache:
-        """A graph reads and writes buffers of its own: a copy begins anew."""
         return GraphCache(self.most, self.on_second_use)
 
 
 def _kinds(inputs: Sequence[Tensor]) -> Iterator[object]:
-    """What graphs must agree in. Memory of an inference is no good outside of one."""
+    """What graphs must agree in."""
     yield torch.is_inference_mode_enabled()
     for tensor in inputs:
         yield tuple(tensor.shape), tensor.dtype

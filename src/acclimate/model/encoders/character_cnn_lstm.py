@@ -1,5 +1,4 @@
-"""Character CNN + word table (+ frozen contextual features) + BiLSTM (Ma and Hovy 2016), the tagger of MAT and
-DATNet."""
+"""Character CNN + word table (+ contextual features) + BiLSTM (Ma and Hovy 2016): the encoder of MAT and DATNet."""
 
 from __future__ import annotations
 
@@ -14,10 +13,9 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.pieces import Window
 from acclimate.data.words import HIDDEN, PADDING, UNKNOWN, Vocabulary
-from acclimate.model.encoders.contextual import Context, ContextualSettings, load_context
-from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
+from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
+from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs, Rows
 from acclimate.model.encoders.layers import BidirectionalLstm, Normalise, Table, VariationalDropout, shares_of
 from acclimate.model.encoders.vectors import Coverage, Lexicon, in_table
 from acclimate.settings import Settings
@@ -44,7 +42,6 @@ class CharacterCnnLstmSettings(Settings):
     """Number of LSTM layers."""
     dropout: float = Field(0.5, ge=0, lt=1)
     """Variational dropout at the input and output of each LSTM layer; character features get half of the input rate."""
-    # on what the LSTM reads, where it is not the same (DATNet: 0.2); few sentences are not learnt under much of it
     input_dropout: float | None = Field(None, ge=0, lt=1)
     """Dropout at the input of the LSTM (DATNet: 0.2); null: the same as `dropout`."""
     lower_case_words: bool = True
@@ -57,8 +54,6 @@ class CharacterCnnLstmSettings(Settings):
     """Text file of pre-trained word vectors, which sets word_width; or glove (extra "glove"); null: none."""
     train_vectors: bool = True
     """Fine-tune the word vectors; false: freeze them, and treat every word without a vector as unknown."""
-    # adversarial training: every dimension of the tables gets mean 0 and variance 1, words weighted by how often they
-    # come; or a table could outgrow a noise of fixed size
     normalise: Normalise = "none"
     """Normalise embeddings to mean 0 and variance 1, words weighted by frequency (weighted) or equally; or none."""
     private_width: int = Field(0, ge=0)
@@ -68,9 +63,9 @@ class CharacterCnnLstmSettings(Settings):
 
 
 class CharacterCnnLstm(Encoder):
-    """Each word from its letters and a table, each feature from the whole sentence."""
+    """A character CNN, a word table and, if wanted, contextual features, under a bidirectional LSTM."""
 
-    pieces_at_once = 2048  # the LSTM is the quicker the more sentences it reads side by side
+    pieces_at_once = 2048
 
     def __init__(
         self,
@@ -78,7 +73,7 @@ class CharacterCnnLstm(Encoder):
         words: Vocabulary,
         characters: Vocabulary,
         rare: Iterable[int] = (),
-        context: Context | None = None,
+        context: FrozenContext | None = None,
     ) -> None:
         super().__init__()
         self.settings, self.vocabulary, self.alphabet = settings, words, characters
@@ -91,23 +86,25 @@ class CharacterCnnLstm(Encoder):
         letters_width = settings.character_filters * len(settings.character_spans)
         self.highways = nn.ModuleList(nn.Linear(letters_width, 2 * letters_width) for _ in range(settings.highways))
         self.context = context
-        if context is not None:
-            self.longest_part = context.longest_part
+        self.pieces = None if context is None else context.pieces
         self.read_width = settings.word_width + letters_width + (context.width if context else 0)
         self.lstm, self.private_lstm = self._layers()
         at_input = settings.dropout if settings.input_dropout is None else settings.input_dropout
         self.character_dropout = VariationalDropout(at_input / 2)
-        self.share_characters = True  # each distinct word of a batch is spelled once; see `stand_alone`
-        self._remember_rare(rare)
-        self.coverage: Coverage | None = None  # how much of the text the vectors knew, when it was built from some
+        self.share_characters = True  # each distinct word of a batch is spelled once
+        self.rare_words = sorted(rare)
+        self.rare: Tensor
+        self.register_buffer("rare", torch.zeros(len(words), dtype=torch.bool), persistent=False)
+        self.rare[self.rare_words] = True
+        self.coverage: Coverage | None = None  # of the text by the word vectors
         self._spelled: dict[str, tuple[int, list[int]]] = {}
 
     @classmethod
     def build(cls, settings: CharacterCnnLstmSettings, text: Corpus, more: Corpus | None = None) -> CharacterCnnLstm:
-        """Vocabularies from the text. `more` text adds only words that the vectors know."""
+        """With vocabularies from the text. `more` text adds only words that have a vector."""
         lexicon = Lexicon.of(settings, text, more)
         settings = settings.model_copy(update={"word_width": lexicon.width})
-        context = None if settings.contextual is None else load_context(settings.contextual)
+        context = None if settings.contextual is None else FrozenContext.load(settings.contextual)
         encoder = cls(settings, lexicon.words, Vocabulary.of_counts(_letters(text)), lexicon.rare, context)
         lexicon.fill(encoder.word_table.weight.data)
         encoder.coverage = lexicon.coverage
@@ -115,7 +112,7 @@ class CharacterCnnLstm(Encoder):
         return encoder
 
     def normalise_by(self, text: Corpus, kind: Normalise = "weighted") -> None:
-        """From now on the tables' rows are normalised, weighted by how often this text has them."""
+        """Normalise the tables from now on, rows weighted by their frequency in this text."""
         self.settings = self.settings.model_copy(update={"normalise": kind})
         if kind == "none":
             self.word_table.shares = self.character_table.shares = None
@@ -124,7 +121,7 @@ class CharacterCnnLstm(Encoder):
         for word, count in text.vocabulary.items():
             words[self._spell(word)[0]] += count
         seen = {number: float(count) for number, count in words.items()}
-        for number in self.rare_words:  # these are read as unknown now and then
+        for number in self.rare_words:  # sometimes read as unknown
             forgotten = self.settings.forget_rare * words[number]
             seen[number] = words[number] - forgotten
             seen[UNKNOWN] = seen.get(UNKNOWN, 0.0) + forgotten
@@ -135,8 +132,12 @@ class CharacterCnnLstm(Encoder):
     def width(self) -> int:  # type: ignore[override]
         return self.lstm.width + (0 if self.private_lstm is None else self.private_lstm.width)
 
+    @property
+    def shared_width(self) -> int:  # type: ignore[override]
+        return self.lstm.width
+
     def split(self, shared: int | None = None, private: int | None = None) -> None:
-        """Two LSTMs side by side, each half as wide as the one before, unless told otherwise."""
+        """Two LSTMs side by side."""
         half = max(1, self.settings.lstm_width // 2)
         sizes = {"lstm_width": shared or half, "private_width": half if private is None else private}
         self.settings = self.settings.model_copy(update=sizes)
@@ -144,8 +145,7 @@ class CharacterCnnLstm(Encoder):
         self.to(self.word_table.weight.device)
 
     def sibling(self, text: Iterable[Sentence], vectors: str | None = None) -> CharacterCnnLstm:
-        """An encoder for other text: word table and private LSTM of its own; letters, filters and the shared LSTM are
-        this encoder's. Letters that are new to it are added to its alphabet. `vectors` are the other words' own."""
+        """The words and the private LSTM are its own, the rest is shared. The alphabet grows by new characters."""
         corpus = text if isinstance(text, Corpus) else Corpus.of(text)
         settings = self.settings if vectors is None else self.settings.model_copy(update={"vectors": vectors})
         lexicon = Lexicon.of(settings, corpus)
@@ -170,8 +170,7 @@ class CharacterCnnLstm(Encoder):
         return BidirectionalLstm(self.read_width, settings.lstm_width, *shape), private
 
     def _learn_letters(self, text: Corpus) -> None:
-        """New letters get new rows at the end. Of the running text, half is what it was before and half is this: both
-        domains come equally often."""
+        """New characters get new rows at the end. The old and the new text weigh the same in the shares."""
         letters = Counter({letter: n for letter, n in _letters(text).items() if letter not in self.alphabet})
         self.alphabet = Vocabulary((*self.alphabet.items, *Vocabulary.of_counts(letters).items))
         table, before = self.character_table, self.character_table.shares
@@ -183,17 +182,11 @@ class CharacterCnnLstm(Encoder):
         self._spelled.clear()
 
     def _letter_counts(self, text: Corpus) -> Counter[int]:
-        """How often each row of the letters' table comes in this text."""
+        """The frequency of each row of the character table in this text."""
         counts: Counter[int] = Counter()
         for letter, count in _letters(text).items():
             counts[self.alphabet.number(letter)] += count
         return counts
-
-    def _remember_rare(self, rare: Iterable[int]) -> None:
-        self.register_buffer("rare", torch.zeros(len(self.vocabulary), dtype=torch.bool), persistent=False)
-        self.rare: Tensor
-        self.rare_words = sorted(rare)
-        self.rare[self.rare_words] = True
 
     def stand_alone(self, alone: bool = True) -> None:
         self.share_characters = not alone
@@ -218,14 +211,7 @@ class CharacterCnnLstm(Encoder):
             inputs |= self.context.tensorize(sentences)
         return inputs
 
-    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None:
-        return None if self.context is None else self.context.count_pieces(sentences)
-
-    def parts(self, sentence: Sentence) -> list[Window]:
-        return super().parts(sentence) if self.context is None else self.context.parts(sentence)
-
     def drawn(self, inputs: Inputs) -> Inputs:
-        """Words that were seen once are forgotten now and then."""
         words = inputs["words"]
         if self.settings.forget_rare == 0:
             return inputs
@@ -233,10 +219,10 @@ class CharacterCnnLstm(Encoder):
         return {**inputs, "words": words.masked_fill(forgotten, UNKNOWN)}
 
     def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
-        found = {"words": self.word_table(inputs["words"]), "characters": self.character_table(inputs["characters"])}
+        rows = {"words": self.word_table(inputs["words"]), "characters": self.character_table(inputs["characters"])}
         if self.context is not None and "context" not in but:
-            found["context"] = self.context(inputs)
-        return found
+            rows["context"] = self.context(inputs)
+        return rows
 
     def embedding_parameters(self) -> list[nn.Parameter]:
         parts = [self.word_table, self.character_table, *([] if self.context is None else [self.context])]
@@ -244,10 +230,9 @@ class CharacterCnnLstm(Encoder):
 
     def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         inside = inputs["characters"] != PADDING
-        # a noise may have been added where no letter is
+        # noise may have been added on padding
         letters = self.letters(embeddings["characters"] * inside.unsqueeze(-1), inside)
-        # looked up as in a table: the gradient of plain indexing is summed by several threads in no fixed order, and a
-        # resumed run would differ from an unbroken one in the last bits
+        # not by indexing: the order in which threads sum its gradient is not fixed
         parts = [embeddings["words"], nn.functional.embedding(inputs["spelling"], letters)]
         if self.context is not None:
             parts.append(embeddings["context"])
@@ -262,27 +247,20 @@ class CharacterCnnLstm(Encoder):
         inside = (inputs["words"] != PADDING).to(states.dtype).unsqueeze(-1)  # (sentence, word, 1)
         return (states * inside).sum(1) / inside.sum(1)
 
-    @property
-    def shared_width(self) -> int:
-        return self.lstm.width
-
-    def owners(self, inputs: Inputs) -> dict[str, Tensor]:
-        words, spelling = inputs["words"], inputs["spelling"]
+    def embedding_rows(self, inputs: Inputs) -> dict[str, Rows]:
         if self.share_characters:
             raise ValueError(
                 "The letters of a word are shared by all sentences that hold it: call stand_alone() first."
             )
+        words, characters, spelling = inputs["words"], inputs["characters"], inputs["spelling"]
         sentences = torch.arange(len(words), device=words.device)
-        letters = words.new_zeros(len(inputs["characters"]))
-        letters[spelling.flatten()] = sentences.unsqueeze(1).expand_as(spelling).flatten()  # row 0 is nobody's
-        return {"words": sentences, "characters": letters}
-
-    def inside(self, inputs: Inputs) -> dict[str, Tensor]:
-        return {"words": inputs["words"] != PADDING, "characters": inputs["characters"] != PADDING}
+        owners = words.new_zeros(len(characters))
+        owners[spelling.flatten()] = sentences.unsqueeze(1).expand_as(spelling).flatten()  # row 0 is nobody's
+        return {"words": Rows(sentences, words != PADDING), "characters": Rows(owners, characters != PADDING)}
 
     def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
         read = self._respelled(inputs, changes) if changes else inputs
-        return self._with_context(read, originals, changes) if originals else read
+        return self._with_context(self.context, read, originals, changes) if originals and self.context else read
 
     def _respelled(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
         spelled = [(HIDDEN, [HIDDEN]) if change.by is None else self._spell(change.by) for change in changes]
@@ -294,21 +272,21 @@ class CharacterCnnLstm(Encoder):
         characters = nn.functional.pad(characters, (0, max(0, longer)))
         places = [_numbers([getattr(change, name) for change in changes]).to(device) for name in ("sentence", "word")]
         words[places[0], places[1]] = _numbers([number for number, _ in spelled]).to(device)
-        if self.share_characters:  # others may hold the same word: the new spellings come behind
+        if self.share_characters:  # other sentences may have the same word: add the new spellings at the end
             spelling[places[0], places[1]] = torch.arange(len(changes), device=device) + len(characters)
             characters = torch.cat([characters, letters])
         else:
             characters[_numbers([change.number + 1 for change in changes]).to(device)] = letters
         return {**inputs, "words": words, "characters": characters, "spelling": spelling}
 
-    def _with_context(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
-        if self.context is None:
-            return inputs
-        hidden = self.context.hidden_word
+    @staticmethod
+    def _with_context(
+        context: FrozenContext, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]
+    ) -> Inputs:
         changed = [list(sentence.words) for sentence in sentences]
         for change in changes:
-            changed[change.sentence][change.word] = hidden if change.by is None else change.by
-        numbered = self.context.tensorize([Sentence(tuple(words)) for words in changed])
+            changed[change.sentence][change.word] = context.hidden_word if change.by is None else change.by
+        numbered = context.tensorize([Sentence(tuple(words)) for words in changed])
         return {**inputs, **{name: tensor.to(inputs["words"].device) for name, tensor in numbered.items()}}
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:
@@ -316,43 +294,42 @@ class CharacterCnnLstm(Encoder):
         return self.word_table.raw()[numbers]
 
     def rows_of(self, words: Sequence[str]) -> list[int | None]:
-        """Without a word table, letters tell words apart."""
-        if self.settings.word_width == 0:
-            return [*_told_apart(words)]
+        if self.settings.word_width == 0:  # only the spelling counts
+            numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+            return [numbers[word] for word in words]
         rows = (self._spell(word)[0] for word in words)
         return [None if row == UNKNOWN else row for row in rows]
 
     def letters(self, characters: Tensor, mask: Tensor) -> Tensor:
         """Character CNN with a maximum over the word: (word, character, size) → (word, filter)."""
-        characters = self.character_dropout(characters)  # in the order of the text, whatever the words' lengths
-        if characters.device.type != "cpu":
-            letters = self._filtered(characters, mask)
-        else:
-            # a CPU pays for padding as for letters, and the longest word is four times as long as most: each is read
-            # among words of about its own length
-            order = mask.sum(-1).argsort(stable=True)
-            found = []
-            for rows in torch.split(order, 128 if torch.is_grad_enabled() else 256):
-                longest = max(1, int(mask[rows[-1]].sum()))
-                found.append(self._filtered(*(each[:, :longest].index_select(0, rows) for each in (characters, mask))))
-            letters = torch.cat(found).index_select(0, order.argsort())
+        characters = self.character_dropout(characters)
+        letters = (self._filtered if characters.device.type != "cpu" else self._filtered_by_length)(characters, mask)
         for highway in self.highways:
             carry, change = highway(letters).chunk(2, dim=-1)
             gate = carry.sigmoid()
             letters = gate * change.relu() + (1 - gate) * letters
         return letters
 
+    def _filtered_by_length(self, characters: Tensor, mask: Tensor) -> Tensor:
+        """In batches of words of similar length: on a CPU, padding costs as much as characters."""
+        order = mask.sum(-1).argsort(stable=True)
+        parts = []
+        for rows in torch.split(order, 128 if torch.is_grad_enabled() else 256):
+            longest = max(1, int(mask[rows[-1]].sum()))
+            parts.append(self._filtered(*(each[:, :longest].index_select(0, rows) for each in (characters, mask))))
+        return torch.cat(parts).index_select(0, order.argsort())
+
     def _filtered(self, characters: Tensor, mask: Tensor) -> Tensor:
-        """The strongest answer of each filter, (word, filter)."""
+        """The maximum of each filter over the word, (word, filter)."""
         characters = characters.transpose(1, 2)
-        found = []
+        maxima = []
         for conv in self.filters:
-            answers = conv(characters)  # (word, filter, character + span - 1): a filter may hang over both ends
-            overhang = answers.size(-1) - mask.size(-1)
-            place = torch.arange(answers.size(-1), device=mask.device)
+            values = conv(characters)  # (word, filter, character + span - 1): a filter may hang over both ends
+            overhang = values.size(-1) - mask.size(-1)
+            place = torch.arange(values.size(-1), device=mask.device)
             outside = place >= mask.sum(-1, keepdim=True) + overhang  # (word, character + span - 1)
-            found.append(answers.masked_fill(outside.unsqueeze(1), torch.finfo(answers.dtype).min).amax(-1))
-        return torch.cat(found, dim=-1) * mask.any(-1, keepdim=True)
+            maxima.append(values.masked_fill(outside.unsqueeze(1), torch.finfo(values.dtype).min).amax(-1))
+        return torch.cat(maxima, dim=-1) * mask.any(-1, keepdim=True)
 
     def description(self) -> dict[str, Any]:
         return {
@@ -365,12 +342,11 @@ class CharacterCnnLstm(Encoder):
 
     @classmethod
     def from_description(cls, description: dict[str, Any], folder: Path) -> Callable[[], CharacterCnnLstm]:
-        """What `description` and `save_extras` wrote, read once. The weights are not filled in."""
+        """What `description` and `save_extras` wrote, without the weights."""
         settings = CharacterCnnLstmSettings.model_validate(description["settings"])
         context = None
         if settings.contextual is not None:
-            shipped = description.get("shipped_context")  # unknown to older folders, which hold a copy
-            context = load_context(settings.contextual, folder / "contextual", shipped)
+            context = FrozenContext.load(settings.contextual, folder / "contextual", description["shipped_context"])
         words, characters = Vocabulary(description["words"]), Vocabulary(description["characters"])
 
         def make() -> CharacterCnnLstm:
@@ -387,23 +363,13 @@ class CharacterCnnLstm(Encoder):
             self.context.save(folder / "contextual")
 
     def _spell(self, word: str) -> tuple[int, list[int]]:
-        known = self._spelled.get(word)
-        if known is None:
-            if len(self._spelled) > 1 << 17:  # a stream of text must not fill the memory
+        if word not in self._spelled:
+            if len(self._spelled) > 1 << 17:
                 self._spelled.clear()
-            seen = word if len(word) <= _LONGEST_WORD else word[:48] + word[-16:]
-            letters = [self.alphabet.number(letter) for letter in seen]
-            known = self._spelled[word] = (
-                self.vocabulary.number(in_table(word, self.settings.lower_case_words)),
-                letters,
-            )
-        return known
-
-
-def _told_apart(words: Sequence[str]) -> list[int]:
-    """A number for each spelling."""
-    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    return [numbers[word] for word in words]
+            read = word if len(word) <= _LONGEST_WORD else word[:48] + word[-16:]
+            number = self.vocabulary.number(in_table(word, self.settings.lower_case_words))
+            self._spelled[word] = number, [self.alphabet.number(letter) for letter in read]
+        return self._spelled[word]
 
 
 def _letters(text: Corpus) -> Counter[str]:
@@ -416,11 +382,11 @@ def _letters(text: Corpus) -> Counter[str]:
 
 
 def _padded(values: list[int], lengths: list[int]) -> Tensor:
-    """Rows of these lengths, written one after the other in `values`, as a matrix (row, place) padded on the right."""
+    """Rows of these lengths, from the flat `values`, as a matrix (row, place) padded on the right."""
     inside = torch.arange(max(lengths)) < _numbers(lengths).unsqueeze(1)
     return torch.full(inside.shape, PADDING).masked_scatter_(inside, _numbers(values))
 
 
 def _numbers(values: list[int]) -> Tensor:
-    """A list as a tensor; `torch.tensor` takes five times as long to read one."""
+    """A list as a tensor, faster than `torch.tensor`."""
     return torch.from_numpy(np.array(values, dtype=np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -14,11 +14,10 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.pieces import Pieces, Window, overlapping_rows
-from acclimate.model.encoders.character_language_model import CharacterContext, holds_character_models
+from acclimate.data.pieces import Pieces
 from acclimate.model.encoders.encoder import Inputs
 from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row, quietly
-from acclimate.model.encoders.shipped import SHIPPED, resolved, shipped_encoder_path
+from acclimate.model.encoders.shipped import SHIPPED, shipped_encoder_path
 from acclimate.model.storage import StorageError
 from acclimate.settings import Settings
 
@@ -26,14 +25,10 @@ from acclimate.settings import Settings
 class ContextualSettings(Settings):
     """Which frozen encoder to read, and how to mix its layers."""
 
-    # a Hugging Face model by name or folder, or a folder of character language models (`character_language_model`),
-    # which have one layer of their own kind: `layers` and `pieces` are not for them
     encoder: str
-    """Name or folder of a Hugging Face model, or a folder of character language models."""
+    """Name or folder of a Hugging Face model."""
     layers: int | None = Field(None, ge=0)
     """Number of lower layers to run, which saves time; null: all."""
-    # where a word of several pieces is read: at its first, or at its first and its last side by side, which costs next
-    # to nothing and shows more of the word where few layers are read
     pieces: Literal["first", "ends"] = "first"
     """Features of a word with several pieces: its first piece, or its first and last concatenated (ends)."""
     width: int | None = Field(None, ge=1)
@@ -45,12 +40,8 @@ class ContextualSettings(Settings):
 
 
 class FrozenContext(nn.Module):
-    """One vector per word: a weighted sum of the layers of an encoder that is not trained.
-
-    `learned` mixes by a softmax over one number per layer and a common scale, as ELMo does; the encoder stays frozen.
-    """
-
-    longest_part, shared_part = 1024, 256  # pieces (`Encoder.parts`)
+    """One vector per word: a weighted sum of the layers of an encoder that is not trained. `learned` weights are those
+    of ELMo: a softmax over the layers, and a scale."""
 
     def __init__(self, settings: ContextualSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()
@@ -74,23 +65,19 @@ class FrozenContext(nn.Module):
             self.register_buffer("scale", torch.ones(()))
 
     @classmethod
-    def load(cls, settings: ContextualSettings, folder: Path | None = None) -> FrozenContext:
-        """From the encoder's own name or folder, or from where a tagger saved its copy."""
-        place, is_verified = folder or settings.encoder, folder is not None
-        backbone = load_backbone(place, settings.layers, is_verified=is_verified)
-        return cls(settings, backbone, load_tokenizer(place, is_verified=True))
-
-    @classmethod
-    def load_saved(cls, settings: ContextualSettings, folder: Path, shipped: str | None) -> FrozenContext:
-        """What `save` kept: a copy in the folder, or which encoder of the package it was."""
-        if shipped is None:
-            return cls.load(settings, folder)
-        if shipped != _digest(settings.encoder):
+    def load(
+        cls, settings: ContextualSettings, folder: Path | None = None, shipped: str | None = None
+    ) -> FrozenContext:
+        """By the encoder's own name, or what a tagger saved: a copy in `folder`, or the checksum of a shipped one."""
+        if shipped is not None and shipped != _digest(settings.encoder):
             raise StorageError(
-                f"{folder.parent}: trained on another {settings.encoder} than the one of this installation. "
+                f"{folder and folder.parent}: trained on another {settings.encoder} than the one of this installation. "
                 "Use it with the version of the package that it was trained with, or train it again."
             )
-        return cls.load(settings)
+        copy = folder if shipped is None else None
+        place = copy or settings.encoder
+        backbone = load_backbone(place, settings.layers, is_verified=copy is not None)
+        return cls(settings, backbone, load_tokenizer(place, is_verified=True))
 
     @property
     def shipped(self) -> str | None:
@@ -98,7 +85,7 @@ class FrozenContext(nn.Module):
         return _digest(self.settings.encoder) if self.settings.encoder in SHIPPED else None
 
     def train(self, mode: bool = True) -> FrozenContext:
-        """The frozen encoder never wakes: its dropout would make the same word look different each time."""
+        """The frozen encoder stays in evaluation mode."""
         super().train(mode)
         self.model.eval()
         return self
@@ -115,13 +102,6 @@ class FrozenContext(nn.Module):
             numbered["last"] = self._last_places(sentences, numbered["first"])
         return {f"context_{name}": tensor for name, tensor in numbered.items()}
 
-    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
-        return self.pieces.count([sentence.words for sentence in sentences])
-
-    def parts(self, sentence: Sentence) -> list[Window]:
-        counts = [len(pieces) for pieces in self.pieces.of_words(sentence.words)]
-        return overlapping_rows(counts, self.pieces.room, self.longest_part, self.shared_part)
-
     def forward(self, inputs: Inputs) -> Tensor:
         with torch.no_grad():
             states: Any = self.model(
@@ -130,16 +110,15 @@ class FrozenContext(nn.Module):
                 output_hidden_states=True,
             )
         shares = self.scale * (self.mixing.softmax(0) if self.settings.mix == "learned" else self.mixing)
-        # without any layer the library may tell of none, and what comes out is the embeddings
+        # without any layer the output is the embeddings
         layers = zip(shares, states.hidden_states or (states.last_hidden_state,), strict=True)
         mixed = torch.stack([share * layer.to(share.dtype) for share, layer in layers]).sum(0).flatten(0, 1)
-        # mixed first and looked up then: once for each end of a word, and not once more for each layer
         places = [inputs[name] for name in ("context_first", "context_last") if name in inputs]
         squeezed: Tensor = self.squeeze(torch.cat([mixed[place] for place in places], -1))  # (sentence, word, size)
         return squeezed
 
     def _last_places(self, sentences: Sequence[Sentence], first: Tensor) -> Tensor:
-        """Where each word's last piece went: behind its first, in the same row."""
+        """The place of each word's last piece: after its first, in the same row."""
         words = list(chain.from_iterable(sentence.words for sentence in sentences))
         more = np.fromiter(map(len, self.pieces.of_words(words)), np.int64, len(words)) - 1
         lengths = torch.tensor([len(sentence) for sentence in sentences])
@@ -147,24 +126,12 @@ class FrozenContext(nn.Module):
         return first + torch.zeros_like(first).masked_scatter_(inside, torch.from_numpy(more))
 
     def save(self, folder: Path) -> None:
-        """The frozen encoder travels with the tagger: a tagger must not depend on a folder that may move. One that
-        comes with the package is there already."""
+        """Save a copy, unless the encoder comes with the package."""
         if self.settings.encoder in SHIPPED:
             return
         model: Any = self.model
         quietly(model.save_pretrained, str(folder))
         self.pieces.tokenizer.save_pretrained(folder)
-
-
-Context = FrozenContext | CharacterContext
-
-
-def load_context(settings: ContextualSettings, folder: Path | None = None, shipped: str | None = None) -> Context:
-    """From the encoder's own name or folder, or what a tagger saved: a copy in `folder`, or which `shipped` one it
-    was. What the folder holds decides on the class."""
-    if holds_character_models(folder or resolved(settings.encoder)):
-        return CharacterContext.load(settings, folder)
-    return FrozenContext.load(settings) if folder is None else FrozenContext.load_saved(settings, folder, shipped)
 
 
 def _digest(name: str) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.pieces import Window, overlapping
-from acclimate.model.parts import LONGEST_PART, PIECES_AT_ONCE, SHARED_PART
+from acclimate.data.pieces import Pieces
+from acclimate.model.parts import PIECES_AT_ONCE, count_pieces
 
 Inputs = Mapping[str, Tensor]
 Embeddings = Mapping[str, Tensor]
@@ -23,127 +23,97 @@ class Change:
 
     sentence: int
     word: int  # its place in the sentence
-    number: int  # its place among all words of the batch, counted through
+    number: int  # its place among all words of the batch
     by: str | None  # None: hidden
 
 
-class Encoder(nn.Module):
-    """Sentences → numbers → embeddings → one feature vector per word.
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one embedding."""
 
-    The middle step is apart because that is where adversarial methods put their noise: `encode` takes the embeddings
-    as they are handed in.
-    """
+    owners: Tensor  # (row), the sentence of each row
+    inside: Tensor  # (row, place), False on padding
+
+
+class Encoder(nn.Module):
+    """Sentences → numbers → embeddings → one feature vector per word. Adversarial methods put noise on embeddings."""
 
     width: int  # of the features
-    vocabulary_size: int | None = None  # of pieces, where such are read
-    # the most that a CPU reads at once where pieces are read: it gains nothing from large batches, smaller ones are
-    # padded less and stay in its cache (6 layers of width 384 read half as many words again per second as with 8,192)
-    pieces_at_once = PIECES_AT_ONCE
-    longest_part = LONGEST_PART  # the longest sentence that is tagged in one part: words, or what `count_pieces` counts
-    shared_part = SHARED_PART  # of it, by which neighbouring parts overlap
+    shared_width: int  # of their last part, which both domains share; all of it without a private part
+    vocabulary_size: int | None = None  # number of word pieces, where such are read
+    pieces: Pieces | None = None  # how words become pieces, where such are read
+    pieces_at_once = PIECES_AT_ONCE  # the largest batch on a CPU
+
+    @property
+    def sentence_width(self) -> int:
+        return self.width
 
     def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
-        """Sentences as tensors on the CPU. `lengths` (sentence) stays there; the rest may travel."""
+        """Sentences as tensors on the CPU. `lengths` (sentence) stays there."""
         raise NotImplementedError
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None:
-        """How many pieces each sentence is read as: what its place in a batch costs. None where none are read, and
-        words tell the price."""
-        return None
-
-    def parts(self, sentence: Sentence) -> list[Window]:
-        """A sentence longer than `longest_part` in overlapping parts, each with the words that it decides on."""
-        return overlapping([1] * len(sentence), self.longest_part, self.shared_part)
+        """The length of each sentence in pieces; None where no pieces are read."""
+        return count_pieces(self.pieces, sentences)
 
     def drawn(self, inputs: Inputs) -> Inputs:
-        """The inputs as they are read in one update: what is left to chance before the embeddings is settled here, so
-        that a second reading of the same sentences reads the same words."""
+        """The inputs of one training update, with some words at random replaced by the unknown word."""
         return inputs
 
     def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
-        """The continuous inputs by name: `words` and `characters` (and `context`), or `pieces`; `but` some of them."""
+        """The embeddings by name: `words` and `characters` (and `context`), or `pieces`; without those in `but`."""
         raise NotImplementedError
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """What `embed` uses, and nothing else does: the loss depends on it through the embeddings alone."""
+        """What `embed` uses, and nothing else does."""
         raise NotImplementedError
 
-    def first_pieces(self, inputs: Inputs) -> Tensor | None:
-        """The first piece of each word as it is read, (sentence, word); None where no pieces are read."""
-        return None
-
-    @property
-    def shared_width(self) -> int:
-        """Of the part of the features that both domains have in common: the last so many, or all of them."""
-        return self.width
-
     def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
-        """What features and sentence vectors are made from: the features themselves, unless pieces are read."""
+        """What features and sentence vectors are made from."""
         raise NotImplementedError
 
     def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
         """Features (sentence, word, feature) from the last layer."""
         return states
 
-    def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
-        """Features (sentence, word, feature): the last layer and what follows it."""
-        return self.features_of(self.last_layer(embeddings, inputs), inputs)
-
     def sentence_vectors(self, states: Tensor, inputs: Inputs) -> Tensor:
-        """One vector for each whole sentence, (sentence, size), from the last layer."""
+        """One vector per sentence, (sentence, size), from the last layer."""
         raise NotImplementedError
 
-    @property
-    def sentence_width(self) -> int:
-        """Of the sentence vectors."""
-        return self.width
-
     def split(self, shared: int | None = None, private: int | None = None) -> None:
-        """Give the encoder a last layer with a part of its own beside the one that it shares; `width` changes. New
-        weights are drawn. Sizes that are not given are chosen to fit; a private part of size 0 is none."""
+        """Replace the last layer by a shared and a private one with new weights; half the width each by default."""
         raise NotImplementedError
 
     def sibling(self, text: Iterable[Sentence], vectors: str | None = None) -> Encoder:
-        """Another encoder for the words of this text: what belongs to the words is new, the rest is the very same.
-        `vectors` are the words' own, where there is a table of words."""
+        """An encoder with its own words for this text, and all other parts shared."""
         raise NotImplementedError
 
-    def owners(self, inputs: Inputs) -> dict[str, Tensor]:
-        """To which sentence each row of each embedding belongs. Rows that several sentences share have no owner, and
-        asking for it is an error."""
-        raise NotImplementedError
-
-    def inside(self, inputs: Inputs) -> dict[str, Tensor]:
-        """Which places of each embedding hold something: (row, place), False on padding."""
+    def embedding_rows(self, inputs: Inputs) -> dict[str, Rows]:
+        """The rows of each embedding; an error where sentences share some (see `stand_alone`)."""
         raise NotImplementedError
 
     def stand_alone(self, alone: bool = True) -> None:
-        """From now on no row of an embedding is shared between sentences; or where it saves time, it is again."""
+        """Whether no row of an embedding may be shared between sentences."""
 
     def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
-        """The inputs with some words hidden or read as others; every embedding keeps its rows.
-
-        Frozen features of the context stay as they were, and there the old word shows through. Given the `originals`,
-        the sentences before the change, they are made anew.
-        """
+        """The inputs with some words hidden or replaced, given `originals` also in contextual features."""
         raise NotImplementedError
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:
-        """What is known of each word apart from any sentence, (word, size), as it stands in the table."""
+        """The vector of each word in the embedding table, (word, size)."""
         raise NotImplementedError
 
     def sizes_of(self, words: Sequence[str]) -> list[int]:
-        """Words of the same size may take each other's place (`replaced`)."""
+        """Words of the same size may replace each other."""
         return [1] * len(words)
 
     def rows_of(self, words: Sequence[str]) -> list[int | None]:
-        """Which words are told apart (`vectors_of`): those that are read alike have the same number, and a word that is
-        read as unknown has none."""
+        """A number for each word: the same for words that are read alike, None for unknown words."""
         raise NotImplementedError
 
     def description(self) -> dict[str, Any]:
-        """What `from_description` needs, weights apart, as plain JSON."""
+        """What `from_description` needs besides the weights, as JSON."""
         raise NotImplementedError
 
     def save_extras(self, folder: Path) -> None:
-        """Files beside the weights: vocabularies, tokenizers, frozen parts."""
+        """Write files beside the weights: vocabularies, tokenizers, frozen parts."""

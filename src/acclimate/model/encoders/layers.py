@@ -1,8 +1,8 @@
-"""Layers of the CNN-LSTM: normalised tables, and an LSTM that reads sentences of several lengths both ways."""
+"""Layers of the CNN-LSTM: embedding tables that may be normalised, and a bidirectional LSTM."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -14,20 +14,13 @@ Normalise = Literal["none", "weighted", "unweighted"]
 _TINY = 1e-6  # a dimension that never varies is not blown up
 
 
-def moments(table: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance of each dimension of the table (row, size), rows weighted by their shares, which sum to 1."""
-    function: Any = _Moments.apply
-    mean, variance = function(table, shares)
-    return mean, variance
-
-
 class _Moments(torch.autograd.Function):
-    """With a way back of its own: what autograd would do goes through the whole table eight times, at every update."""
+    """Mean and variance of each dimension of a table (row, size), rows weighted by shares, which sum to 1. Autograd's
+    own backward pass would read the whole table eight times."""
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
         mean = shares @ table
-        # not mean of squares minus square of mean: for a table far from zero that loses all digits
         centred = table - mean
         ctx.save_for_backward(centred, shares)
         return mean, shares @ centred.square()
@@ -36,13 +29,11 @@ class _Moments(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, by_mean: Tensor, by_variance: Tensor) -> tuple[Tensor, None]:
         centred, shares = ctx.saved_tensors
-        # the mean moves the variance by nothing: deviations from it sum to zero
         return torch.addcmul(by_mean, centred, 2 * by_variance).mul_(shares.unsqueeze(1)), None
 
 
 class Table(nn.Embedding):
-    """Vectors by number. With shares, the rows are normalised when they are looked up. A frozen table keeps its rows
-    but for the first few, the special ones: what "unknown" and "hidden" mean is always learnt."""
+    """Vectors by number. With shares the rows are normalised. In a frozen table only the special rows learn."""
 
     shares: Tensor | None
 
@@ -66,11 +57,12 @@ class Table(nn.Embedding):
         with torch.autocast(rows.device.type, enabled=False):
             mean, variance = self._moments(self.shares)
             rows = (rows - mean) * (variance + _TINY).rsqrt()
-        return rows.masked_fill((numbers == PADDING).unsqueeze(-1), 0)  # padding stays nothing
+        return rows.masked_fill((numbers == PADDING).unsqueeze(-1), 0)
 
     def _moments(self, shares: Tensor) -> tuple[Tensor, Tensor]:
         if self.special is None:
-            return moments(self.weight, shares)
+            moments: tuple[Tensor, Tensor] = _Moments.apply(self.weight, shares)  # type: ignore[no-untyped-call]
+            return moments
         count = len(SPECIAL)
         rest, mean_of_rest, spread_of_rest = self._frozen_moments(shares)
         mean = shares[:count] @ self.special + rest * mean_of_rest
@@ -78,7 +70,7 @@ class Table(nn.Embedding):
         return mean, spread + rest * (mean_of_rest - mean).square()
 
     def _frozen_moments(self, shares: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Share, mean and summed squared deviation of the rows that never move; found once."""
+        """Share, mean and summed squared deviation of the frozen rows, computed once."""
         state = (self.weight.data_ptr(), self.weight._version, shares.data_ptr(), shares._version)
         if self._known is None or self._known[0] != state:
             rows, weights = self.weight.detach()[len(SPECIAL) :], shares[len(SPECIAL) :]
@@ -88,7 +80,7 @@ class Table(nn.Embedding):
         return self._known[1]
 
     def grow(self, rows: int) -> None:
-        """More rows at the end, drawn as the first ones were. The table stays the same for all who share it."""
+        """Add rows at the end, for all who share the table."""
         old = self.weight
         weight = Table(rows, self.embedding_dim).weight.data.to(old)
         weight[: len(old)] = old.data
@@ -96,12 +88,12 @@ class Table(nn.Embedding):
         self.num_embeddings = rows
 
     def raw(self) -> Tensor:
-        """All rows as they stand, before normalisation."""
+        """All rows before normalisation."""
         return self.weight if self.special is None else torch.cat([self.special, self.weight[len(SPECIAL) :]])
 
 
 def shares_of(kind: Normalise, counts: Mapping[int, float], rows: int) -> Tensor:
-    """How much each row counts: by how often it is seen, or alike for all that are seen at all."""
+    """The weight of each row: its frequency, or the same for all rows that occur."""
     shares = torch.zeros(rows)
     for row, count in counts.items():
         shares[row] = count if kind == "weighted" else float(count > 0)
@@ -109,7 +101,7 @@ def shares_of(kind: Normalise, counts: Mapping[int, float], rows: int) -> Tensor
 
 
 class VariationalDropout(nn.Module):
-    """Dropout that drops the same features at every word of a sentence (Gal and Ghahramani 2016)."""
+    """Dropout of the same features at every word of a sentence (Gal and Ghahramani 2016)."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -125,12 +117,8 @@ class VariationalDropout(nn.Module):
 
 
 class BidirectionalLstm(nn.Module):
-    """Layers of two LSTMs, one reading from the left, one from the right, with variational dropout between.
-
-    Each direction is an LSTM of its own over left-aligned words: the right-to-left one reads the sentence reversed
-    inside its own length. So padding never comes before a word, the result does not depend on batch-mates, and no
-    packing is needed (packed sequences miss the fast CPU kernels).
-    """
+    """Layers of two LSTMs, with variational dropout between. The leftward one reads each sentence reversed within its
+    length, so that padding always comes last and no (slow) packed sequences are needed."""
 
     def __init__(
         self, input_width: int, width: int, layers: int = 1, dropout: float = 0.0, input_dropout: float | None = None
@@ -147,17 +135,6 @@ class BidirectionalLstm(nn.Module):
 
     def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
         """(sentence, word, feature) → (sentence, word, 2 × width); dropout on the input and output of each layer."""
-        if self.training or torch.is_grad_enabled() or states.device.type != "cpu":
-            return self._read(states, lengths)
-        # A CPU pays for padding as for words. A batch in order of length, as `predict` makes them, falls into runs of
-        # sentences that need little of it.
-        features = states.new_zeros(*states.shape[:2], self.width)
-        for run in _runs(lengths.tolist()):
-            longest = int(lengths[run].max())
-            features[run, :longest] = self._read(states[run, :longest], lengths[run])
-        return features
-
-    def _read(self, states: Tensor, lengths: Tensor) -> Tensor:
         reversal = reversed_places(lengths.to(states.device), states.size(1))
         first = torch.arange(len(states), device=states.device).unsqueeze(1) * states.size(1)
         mirror = (first + reversal).flatten()  # of all words in one row
@@ -171,27 +148,15 @@ class BidirectionalLstm(nn.Module):
 
 
 def reversed_places(lengths: Tensor, longest: int) -> Tensor:
-    """Where each word goes when every sentence is read backwards and its padding stays put: its own inverse."""
+    """The place of each word when every sentence is reversed and its padding stays; its own inverse."""
     place = torch.arange(longest, device=lengths.device).expand(len(lengths), longest)
     mirrored = lengths.unsqueeze(1) - 1 - place
     return torch.where(mirrored >= 0, mirrored, place)
 
 
 def _rearranged(states: Tensor, places: Tensor) -> Tensor:
-    """The words in another order. Whole rows are copied: `gather`, which looks up number by number, takes ten times as
-    long."""
+    """The words in another order; much faster than `gather`."""
     return states.flatten(0, 1).index_select(0, places).view_as(states)
-
-
-def _runs(lengths: list[int], words: int = 2048) -> Iterator[slice]:
-    """Neighbours in the batch, so many that they fill at most `words` places, padding counted."""
-    first = longest = 0
-    for place, length in enumerate(lengths):
-        longest = max(longest, length)
-        if place > first and longest * (place + 1 - first) > words:
-            yield slice(first, place)
-            first, longest = place, length
-    yield slice(first, len(lengths))
 
 
 def _initialise(lstm: nn.LSTM) -> None:
@@ -203,5 +168,5 @@ def _initialise(lstm: nn.LSTM) -> None:
             nn.init.xavier_uniform_(weight)
         else:
             nn.init.zeros_(weight)
-            if "bias_ih" in name:  # an open forget gate lets the gradient through from the first update on
+            if "bias_ih" in name:  # the forget gate starts open
                 weight.data[lstm.hidden_size : 2 * lstm.hidden_size] = 1.0

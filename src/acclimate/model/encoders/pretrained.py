@@ -1,4 +1,4 @@
-"""Loading pre-trained encoders and tokenizers by name or folder. Nothing is fetched unless it is asked for here."""
+"""Loads pre-trained encoders and tokenizers by name or folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from torch import nn
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound, resolved
 from acclimate.model.storage import MANIFEST, is_plain_name, verify
 
-SAFELY = {"trust_remote_code": False}  # or the library asks on standard input, and text that comes in may answer
+SAFELY = {"trust_remote_code": False}  # otherwise the library asks on standard input
 _CONFIGS = ("config.json", "tokenizer_config.json")
 _ADAPTER, _INDEX = "adapter_config.json", "model.safetensors.index.json"
-_BUILT_IN = (None, "eager", "sdpa")  # ways of computing attention that need no code from elsewhere
+_BUILT_IN = (None, "eager", "sdpa")  # attention that needs no foreign code
 _MOST_LAYERS = 1000
 
 
@@ -45,7 +45,7 @@ def _problem(key: str, value: Any) -> str | None:
         return f"names Python code ({key}). Acclimate never runs code that comes with an encoder. Choose another one."
     if key.strip("_").removesuffix("_internal").endswith(("attn_implementation", "experts_implementation")):
         if isinstance(value, dict):
-            return None  # its own entries are looked at
+            return None  # its entries are checked, too
         if value not in _BUILT_IN:
             return f"asks for {key} {value!r}, which may be code from elsewhere. Remove it, or write 'sdpa'."
     if key in ("quantization_config", "transformers_weights") and value:
@@ -58,7 +58,7 @@ def _problem(key: str, value: Any) -> str | None:
 
 
 def _entries(content: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Every entry, however deep. Entries of an `..._implementation` have its name: each is one such choice."""
+    """All keys and values, however deep; inside an `..._implementation` under that name."""
     if isinstance(content, dict):
         for key, value in content.items():
             name = above if above.endswith("_implementation") else key
@@ -83,7 +83,7 @@ def _read(place: str, name: str, is_local: bool) -> dict[str, Any]:
 
 
 def _find(place: str, name: str, is_local: bool) -> Path | None:
-    """A file of a folder, or of a model of the hub; None where there is none."""
+    """A file of a folder or of a hub model; None where there is none."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
 
@@ -92,34 +92,33 @@ def _find(place: str, name: str, is_local: bool) -> Path | None:
         return path if path.is_file() else None
     try:
         return Path(hf_hub_download(place, name, local_files_only=is_local))
-    except (EntryNotFoundError, HfHubHTTPError, HFValidationError):  # the library will say what is the matter
+    except (EntryNotFoundError, HfHubHTTPError, HFValidationError):  # the library will explain it
         return None
 
 
 ENCODER = "encoder"  # the folder inside a tagger's that holds its encoder
-_PATIENCE = 5.0  # seconds without an answer after which the model hub counts as out of reach
+_PATIENCE = 5.0  # seconds to wait for the model hub
 
 
 def load_tokenizer(encoder: str | Path, *, is_verified: bool = False) -> Any:
-    """The tokenizer of an encoder: a shipped one or one of the model hub by name, or a folder. `is_verified`: a sealed
-    folder was checked just before, and need not be read once more for that."""
+    """The tokenizer of an encoder, by name or folder. `is_verified`: its checksums were checked just before."""
     from transformers import AutoTokenizer
 
     place, options = _where(encoder, is_verified)
     with _explained(place, "tokenizer"):
-        # byte-level tokenizers need a blank before each word when words come one by one; others ignore the option
+        # for byte-level tokenizers, which expect a blank before each word
         try:
             tokenizer = quietly(AutoTokenizer.from_pretrained, place, add_prefix_space=True, **options)
         except TypeError:
             tokenizer = quietly(AutoTokenizer.from_pretrained, place, **options)
     splitter = getattr(getattr(tokenizer, "backend_tokenizer", None), "pre_tokenizer", None)
-    if isinstance(splitter, ByteLevel):  # a tokenizer without a class of its own (ModernBERT's) drops the option
+    if isinstance(splitter, ByteLevel):  # ModernBERT's drops the option
         splitter.add_prefix_space = True
     return tokenizer
 
 
 def load_backbone(encoder: str | Path, layers: int | None = None, *, is_verified: bool = False) -> nn.Module:
-    """An encoder alone, without a pooler or a language-model head. `layers` leaves out all above the first so many."""
+    """An encoder without pooler and language-model head, or only its first `layers`."""
     from transformers import AutoConfig, AutoModelForTokenClassification
 
     place, options = _where(encoder, is_verified)
@@ -127,11 +126,10 @@ def load_backbone(encoder: str | Path, layers: int | None = None, *, is_verified
         chosen: dict[str, Any] = {}
         if layers is not None:
             there = quietly(AutoConfig.from_pretrained, place, **options).num_hidden_layers
-            if layers > there:  # the library would draw the missing ones at random
+            if layers > there:  # the library would make random ones
                 raise ValueError(f"it has {there} layers, so the first {layers} cannot be read.")
             chosen = {"num_hidden_layers": layers}
-        # a token classifier has the encoder without a pooler. It is drawn at random itself, and how often depends on
-        # the library: a seed must not mean other weights for the tagger because of that
+        # a token classifier has no pooler; its random layer must not change what a seed means
         with torch.random.fork_rng(devices=[]):
             shell, told = _load_model(AutoModelForTokenClassification, place, options | chosen)
         backbone: nn.Module = shell.base_model
@@ -140,13 +138,13 @@ def load_backbone(encoder: str | Path, layers: int | None = None, *, is_verified
 
 
 def load_masked_language_model(encoder: str | Path, **changes: Any) -> Any:
-    """An encoder with its language-model head. `changes` are made to its configuration first."""
+    """An encoder with its language-model head. `changes` are made to its configuration."""
     from transformers import AutoModelForMaskedLM
 
     place, options = _where(encoder)
     with _explained(place, "masked language model"):
         model, told = _load_model(AutoModelForMaskedLM, place, options | changes)
-    if told["missing_keys"]:  # the library would go on with random ones
+    if told["missing_keys"]:  # the library would use random ones
         raise EncoderNotFound(
             f"{place} is no masked language model: it lacks {sorted(told['missing_keys'])[0]} and "
             f"{len(told['missing_keys']) - 1} more weights. A tagger's encoder has lost its language-model head."
@@ -155,35 +153,27 @@ def load_masked_language_model(encoder: str | Path, **changes: Any) -> Any:
 
 
 def _load_model(kind: Any, place: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A model in full precision, and what the library has to say about its weights. Only safetensors are read: other
-    files of weights are pickles, which run code."""
-    found: tuple[Any, dict[str, Any]] = quietly(
-        kind.from_pretrained,
-        place,
-        dtype=torch.float32,  # the default follows the checkpoint, which may be half precision
-        use_safetensors=True,
-        output_loading_info=True,
-        **options,
-    )
-    return found
+    """A model in full precision from safetensors (others are pickles), and the library's report on its weights."""
+    safely = {"dtype": torch.float32, "use_safetensors": True, "output_loading_info": True}
+    loaded: tuple[Any, dict[str, Any]] = quietly(kind.from_pretrained, place, **safely, **options)
+    return loaded
 
 
 def _require_all(place: str, what: str, names: Collection[str], missing: Iterable[str], prefix: str) -> None:
-    """The library draws weights that are not there at random."""
+    """Refuse missing weights, which the library would draw at random."""
     lacking = sorted(name for name in missing if name.removeprefix(prefix) in names)
     if lacking:
         raise EncoderNotFound(f"{place} is no whole {what}: it lacks {lacking[0]} and {len(lacking) - 1} more weights.")
 
 
 def weight_files(encoder: str | Path) -> list[Path]:
-    """The files that hold the weights of an encoder that is on this machine as a folder."""
+    """The weight files of a local encoder."""
     place = Path(_folder_of(encoder))
     return sorted(place.glob("*.safetensors")) if place.is_dir() else []
 
 
 def _where(encoder: str | Path, is_verified: bool = False) -> tuple[str, dict[str, Any]]:
-    """What to hand to `from_pretrained`, and whether it may look further than this machine. A sealed folder is checked
-    byte for byte, and nothing is handed on that asks for code."""
+    """The place and the options for `from_pretrained`, after all checks."""
     if str(encoder) == CNN_LSTM:  # the hub would be asked for it
         raise EncoderNotFound(
             f"{encoder} is no masked language model: take {SHIPPED[0]}, a folder with a saved encoder, or a model name."
@@ -192,36 +182,30 @@ def _where(encoder: str | Path, is_verified: bool = False) -> tuple[str, dict[st
     if isinstance(place, str):
         require_possible(place)
     is_local = isinstance(place, Path) or Path(place).is_dir() or not _hub_answers(place)
-    if not is_verified:
-        _verify_sealed(Path(place))
+    folder = Path(place)
+    for sealed in () if is_verified else (folder, folder.parent) if folder.name == ENCODER else (folder,):
+        if (sealed / MANIFEST).exists():
+            verify(sealed)
     require_harmless(str(place), is_local)
     return str(place), {"local_files_only": is_local, **SAFELY}
 
 
 def _folder_of(encoder: str | Path) -> str | Path:
-    """A name, or the folder of an encoder; that of a tagger leads to the encoder in it."""
+    """A name or a folder; that of a tagger leads to its encoder."""
     place = resolved(encoder)
     inside = Path(place) / ENCODER
     is_tagger = (inside / "config.json").is_file() and not (Path(place) / "config.json").is_file()
     return inside if is_tagger else place
 
 
-def _verify_sealed(folder: Path) -> None:
-    """Check an encoder of ours, alone or in a tagger, byte for byte. Others have no manifest."""
-    for sealed in (folder, folder.parent) if folder.name == ENCODER else (folder,):
-        if (sealed / MANIFEST).exists():
-            verify(sealed)
-
-
 def require_possible(name: str) -> None:
-    """A mistyped folder is told at once; looking for it on the hub would take its time."""
+    """Refuse a mistyped folder at once, without asking the hub."""
     if (name.startswith((".", "/", "~")) or name.count("/") > 1) and not Path(name).is_dir():
         raise EncoderNotFound(f"No encoder under {name!r}: there is no such folder, and no model name looks like that.")
 
 
 def _hub_answers(name: str) -> bool:
-    """Whether the model hub can be asked. The library itself would knock six times for each of a dozen files, which
-    takes minutes where there is no network, even for a model that was downloaded long ago."""
+    """Whether the model hub answers. The library itself would try for minutes, also for a model in its cache."""
     from huggingface_hub import constants, model_info
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -229,31 +213,27 @@ def _hub_answers(name: str) -> bool:
         return False
     try:
         model_info(name, timeout=_PATIENCE)
-    except (HfHubHTTPError, ValueError):  # an answer too, or no name that could be asked for: the library explains it
+    except (HfHubHTTPError, ValueError):  # an answer, too; the library explains it
         return True
-    except Exception:  # no connection; which error says so depends on the library's version
+    except Exception:  # no connection
         return False
     return True
 
 
 def longest_row(tokenizer: Any, model: nn.Module) -> int:
-    """How many pieces the encoder takes at once, special ones included."""
+    """The longest input in pieces, special ones included."""
     limits = [limit for limit in (getattr(tokenizer, "model_max_length", None),) if limit and limit < 100_000]
     positions = getattr(model.config, "max_position_embeddings", None)
-    if positions and positions > 0:  # XLNet says -1 for "no limit"
-        limits.append(positions - _first_position(model))
+    if positions and positions > 0:  # XLNet: -1
+        # RoBERTa and similar models count positions from after the padding number
+        tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+        padding = [table.padding_idx for table in tables if isinstance(table, nn.Embedding)]
+        limits.append(positions - max((number + 1 for number in padding if number is not None), default=0))
     return min(limits, default=512)
 
 
-def _first_position(model: nn.Module) -> int:
-    """RoBERTa and its kin count positions from behind the padding number on; their table of positions tells."""
-    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    marked = [table.padding_idx for table in tables if isinstance(table, nn.Embedding)]
-    return max((number + 1 for number in marked if number is not None), default=0)
-
-
 def quietly(act: Any, name: str, **options: Any) -> Any:
-    """Without the library's bars, and its remarks about unused heads: dropping the language-model head is meant."""
+    """Without the library's progress bars and its warnings about unused heads."""
     from transformers.utils import logging as library_logging
 
     logging: Any = library_logging
@@ -270,27 +250,27 @@ def quietly(act: Any, name: str, **options: Any) -> Any:
 
 @contextmanager
 def _explained(place: str, what: str) -> Iterator[None]:
-    """The library fails in as many ways as files can be odd, and each means that this encoder cannot be read."""
+    """Turn every failure of the library into `EncoderNotFound`."""
     try:
         yield
     except (EncoderNotFound, torch.OutOfMemoryError):
         raise
     except BaseException as failure:
-        # tokenizers ends in a panic of Rust here and there, which is no Exception
+        # a panic of Rust is no Exception
         if not isinstance(failure, Exception) and type(failure).__name__ != "PanicException":
             raise
         raise _not_found(place, what, failure) from None
 
 
 def _not_found(place: str, what: str, failure: BaseException) -> EncoderNotFound:
-    if _is_unfinished(Path(place)):
+    folder = Path(place)
+    if (folder / "training").is_dir() and not (folder / "config.json").is_file():
         return EncoderNotFound(
             f"{place}: this encoder is not finished. Give its command (`acclimate encoder domain-tune` or `pretrain`) "
             "again to go on with it."
         )
-    said = str(failure).strip().splitlines()
-    reason = said[0] if said else type(failure).__name__
-    if "use_safetensors" in reason or "no file named model.safetensors" in reason:  # it advises to allow pickles
+    reason = next(iter(str(failure).strip().splitlines()), type(failure).__name__)
+    if "use_safetensors" in reason or "no file named model.safetensors" in reason:
         reason = "it has no safetensors weights (model.safetensors). Others are pickles, which can run code."
     if Path(place).is_dir():
         hint = f"That folder was found but could not be loaded: {reason}"
@@ -301,8 +281,3 @@ def _not_found(place: str, what: str, failure: BaseException) -> EncoderNotFound
         f"No {what} under {place!r}. {hint} Use {', '.join(map(repr, SHIPPED))}{ours}, from the package, "
         "a folder with a saved encoder, or a model name while online."
     )
-
-
-def _is_unfinished(folder: Path) -> bool:
-    """Whether training was begun there that has not saved an encoder yet."""
-    return (folder / "training").is_dir() and not (folder / "config.json").is_file()

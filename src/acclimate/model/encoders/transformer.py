@@ -11,13 +11,12 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.pieces import Pieces, Window, overlapping_rows
-from acclimate.model.acceleration import active_acceleration
-from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
+from acclimate.data.pieces import Pieces
+from acclimate.model.acceleration import accelerated
+from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs, Rows
 from acclimate.model.encoders.pretrained import ENCODER, load_backbone, load_tokenizer, longest_row, quietly
 from acclimate.settings import Settings
 
-# encoders that are embeddings and then layers; others look alike from outside and have rotary positions and the like
 _LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "data2vec-text", "ernie", "roc_bert", "electra")
 
 
@@ -37,6 +36,8 @@ class TransformerSettings(Settings):
 class Transformer(Encoder):
     """A pre-trained encoder; over-long sentences are read through overlapping windows."""
 
+    pieces: Pieces
+
     def __init__(self, settings: TransformerSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()
         self.settings, self.model = settings, model
@@ -46,9 +47,7 @@ class Transformer(Encoder):
         self.dropout = nn.Dropout(settings.dropout)
         self.state_width = int(config.hidden_size)
         self.feed_forward, self.private = self._layers()
-        self.origin: str | None = (
-            None  # name or folder of the model that it was taken from, while nothing else is known
-        )
+        self.origin: str | None = None  # name or folder of the model that it was taken from
 
     @classmethod
     def build(cls, encoder: str | Path, settings: TransformerSettings) -> Transformer:
@@ -92,15 +91,8 @@ class Transformer(Encoder):
     def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         return self.pieces.tensorize([sentence.words for sentence in sentences])
 
-    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
-        return self.pieces.count([sentence.words for sentence in sentences])
-
-    def parts(self, sentence: Sentence) -> list[Window]:
-        counts = self.sizes_of(sentence.words)
-        return overlapping_rows(counts, self.pieces.room, self.longest_part, self.shared_part)
-
     def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
-        """The piece table's rows; positions and the layer norm come after, inside the encoder."""
+        """The piece table's rows; positions and the layer norm come later."""
         model: Any = self.model
         return {"pieces": model.get_input_embeddings()(inputs["pieces"])}
 
@@ -113,17 +105,12 @@ class Transformer(Encoder):
         return self.states_of(embeddings["pieces"], inputs["attention"])
 
     def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
-        """The features of words (sentence, word, feature) from the last layer at every piece (row, piece, feature)."""
         words: Tensor = self.dropout(states.flatten(0, 1)[inputs["first"]])  # (sentence, word, feature)
         features: Tensor = self.feed_forward(words)
         return features if self.private is None else torch.cat([self.private(words), features], dim=-1)
 
-    def first_pieces(self, inputs: Inputs) -> Tensor:
-        return inputs["pieces"].flatten()[inputs["first"]]
-
     def sentence_vectors(self, states: Tensor, inputs: Inputs) -> Tensor:
-        """The last layer at [CLS], or at whatever a row begins with; the mean of a row where nothing stands before its
-        words. Of a sentence that is read through several windows, the mean of them."""
+        """The last layer at [CLS], or the mean of a row without [CLS]; the mean over windows of a long sentence."""
         if self.pieces.before:
             rows = states[:, 0]  # (row, feature)
         else:
@@ -140,17 +127,14 @@ class Transformer(Encoder):
         return self.state_width
 
     @property
-    def shared_width(self) -> int:
+    def shared_width(self) -> int:  # type: ignore[override]
         return self.width - self.settings.private_width
 
-    def owners(self, inputs: Inputs) -> dict[str, Tensor]:
-        return {"pieces": inputs["sentences"]}
-
-    def inside(self, inputs: Inputs) -> dict[str, Tensor]:
-        return {"pieces": inputs["attention"].bool()}
+    def embedding_rows(self, inputs: Inputs) -> dict[str, Rows]:
+        return {"pieces": Rows(inputs["sentences"], inputs["attention"].bool())}
 
     def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
-        """Every piece of a hidden word becomes the mask; another word must have as many pieces (`sizes_of`)."""
+        """Every piece of a hidden word becomes the mask; another word must have as many pieces."""
         pieces, words = inputs["pieces"], inputs["words"]
         mask = self.pieces.tokenizer.mask_token_id
         hidden = self.pieces.tokenizer.unk_token_id if mask is None else mask
@@ -176,25 +160,25 @@ class Transformer(Encoder):
         return [len(row) for row in self.pieces.of_words(words)]
 
     def rows_of(self, words: Sequence[str]) -> list[int | None]:
-        """A word with a special piece in it, `[UNK]` above all, is read as unknown."""
+        """A word with a special piece in it, such as [UNK], is unknown."""
         special = frozenset(self.pieces.tokenizer.all_special_ids)
         numbers: dict[tuple[int, ...], int] = {}
         rows = map(tuple, self.pieces.of_words(words))
         return [numbers.setdefault(row, len(numbers)) if special.isdisjoint(row) else None for row in rows]
 
     def states(self, pieces: Tensor, attention: Tensor | None = None) -> Tensor:
-        """The last layer at every piece (row, piece, feature). No attention means that the rows are full."""
-        return active_acceleration().states(self, self.plain_states, pieces, attention)
+        """The last layer at every piece (row, piece, feature). Without attention the rows must be full."""
+        return accelerated(self, self.plain_states, pieces, attention)
 
     def states_of(self, embeddings: Tensor, attention: Tensor | None = None) -> Tensor:
-        """The last layer (row, piece, feature) from embeddings (row, piece, width) as `embed` gives them."""
-        return active_acceleration().states(self, self._states_of, embeddings, attention)
+        """The last layer (row, piece, feature) from the output of `embed` (row, piece, width)."""
+        return accelerated(self, self._states_of, embeddings, attention)
 
     def plain_states(self, pieces: Tensor, attention: Tensor | None) -> Tensor:
         """`states` without any acceleration."""
         model: Any = self.model
         if attention is None and embeds_then_encodes(model):
-            # asked as a whole, some versions make up a mask of ones, which shuts out the fast attention kernels
+            # as a whole, some versions make a mask of ones, which rules out the fast attention kernels
             output = model.encoder(model.embeddings(input_ids=pieces))
         else:
             output = model(input_ids=pieces, attention_mask=None if attention is None else attention.long())
@@ -211,7 +195,7 @@ class Transformer(Encoder):
         return {"settings": self.settings.model_dump(mode="json")}
 
     def save_extras(self, folder: Path) -> None:
-        """In a folder of its own: `transformers` opens that as what it is, an encoder without tags."""
+        """In a folder of its own, which `transformers` opens as an encoder."""
         model: Any = self.model
         quietly(model.save_pretrained, str(folder / ENCODER))
         self.pieces.tokenizer.save_pretrained(folder / ENCODER)
@@ -226,6 +210,6 @@ class Transformer(Encoder):
 
 
 def embeds_then_encodes(model: Any) -> bool:
-    """Whether its embeddings, and then its layers, are all that it does."""
+    """Whether the model is nothing but embeddings and then layers."""
     kind = getattr(getattr(model, "config", None), "model_type", None)
     return kind in _LIKE_BERT and not hasattr(model, "embeddings_project")

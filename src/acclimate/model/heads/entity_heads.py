@@ -15,16 +15,12 @@ from acclimate.data.schemes import OUTSIDE, TYPELESS, Scheme, split_tag
 from acclimate.settings import Settings
 
 Extra = Literal["shared", "token"]
-_SPREAD = 0.02  # of the first vectors, as in BERT's own tables
+_SPREAD = 0.02  # of new vectors, as in BERT's tables
 
 
 class EntityLayer(nn.Module):
-    """Linear, ReLU, dropout, Linear on the features with an extra vector at their end.
-
-    `shared`: one vector for all words, as the paper has it; it can do no more than the layer's bias. `token`: a
-    row for each piece of the vocabulary, as the released code has it. That code looks up the words as they were before
-    some were hidden; here the layer is handed what the encoder reads, so a hidden word is [MASK] to it too.
-    """
+    """Linear, ReLU, dropout, Linear on the features with a learned vector at their end: the same for all words
+    (`shared`, the paper), or one for each of `pieces` of the vocabulary (`token`, the released code)."""
 
     def __init__(
         self,
@@ -35,26 +31,24 @@ class EntityLayer(nn.Module):
         dropout: float = 0.1,
         pieces: int | None = None,
     ) -> None:
-        """`pieces` is the size of the vocabulary, for `token`."""
         super().__init__()
-        if extra == "token" and pieces is None:
+        self.extra, self.vector, self.table = extra, None, None
+        if extra == "shared":
+            self.vector = nn.Parameter(_SPREAD * torch.randn(extra_width))
+        elif pieces is None:
             raise ValueError("A vector for each piece needs an encoder that reads pieces: take extra='shared'.")
-        self.extra = extra
-        self.vector = nn.Parameter(_SPREAD * torch.randn(extra_width)) if pieces is None or extra == "shared" else None
-        self.table = None
-        if pieces is not None and extra == "token":
+        else:
             self.table = nn.Embedding(pieces, extra_width)
             nn.init.normal_(self.table.weight, std=_SPREAD)
         self.inner, self.dropout = nn.Linear(width + extra_width, width), nn.Dropout(dropout)
         self.outer = nn.Linear(width, outputs)
 
     def forward(self, features: Tensor, pieces: Tensor | None) -> Tensor:
-        """(sentence, word, feature) and the first piece of each word as it is read (sentence, word) → (sentence, word,
-        output)."""
+        """Features (sentence, word, feature) and first pieces (sentence, word) → (sentence, word, output)."""
         return self.decide(self.joined(features, pieces))
 
     def joined(self, features: Tensor, pieces: Tensor | None) -> Tensor:
-        """The features with the extra vector at their end, (sentence, word, feature + extra)."""
+        """(sentence, word, feature + extra)"""
         if self.vector is not None:
             more = self.vector.expand(*features.shape[:-1], -1)
         else:
@@ -63,18 +57,14 @@ class EntityLayer(nn.Module):
         return torch.cat([features, more.to(features.dtype)], dim=-1)
 
     def decide(self, joined: Tensor) -> Tensor:
-        """What `joined` gives, or means of it, of any leading shape → scores."""
+        """`joined` features of any leading shape → scores."""
         scores: Tensor = self.outer(self.dropout(self.inner(joined).relu()))
         return scores
 
 
 class SpanTypes(nn.Module):
-    """Scores each span's type from the mean of its words' features.
-
-    Words are tagged bare (B, I, O) by another head. Training looks at the spans of the gold tags, everything else at
-    those that were found. Both together are a distribution over typed tags: the bare tags' probability times that of
-    each span's type.
-    """
+    """Scores the type of each span from the mean of its words' features; another finds spans by bare tags (B, I, O).
+    Training uses gold spans, everything else predicted ones."""
 
     bare: Tensor
     types: Tensor
@@ -83,29 +73,25 @@ class SpanTypes(nn.Module):
     begins: Tensor
 
     def __init__(self, layer: EntityLayer, tags: Sequence[str], bare_tags: Sequence[str], names: Sequence[str]) -> None:
-        """`tags` are typed (B-PER), `bare_tags` the same under one name; `names` are the types, as `layer` scores
-        them. Schemes in which a span shows its beginning (IOB2, BIOES)."""
+        """`tags` are typed (B-PER), `bare_tags` the same without types; `names` are the types. For IOB2 and BIOES."""
         super().__init__()
         self.layer = layer
         bare_letters = [split_tag(tag)[0] for tag in bare_tags]
         split = [split_tag(tag) for tag in tags]
         numbers = {tag: number for number, tag in enumerate(split)}
-        typed = [
-            [numbers[letter, "" if letter == OUTSIDE else name] for name in names] for letter in bare_letters
-        ]  # (bare tag, type)
+        typed = [[numbers[letter, "" if letter == OUTSIDE else name] for name in names] for letter in bare_letters]
         tables = {
             "bare": torch.tensor([bare_letters.index(letter) for letter, _ in split]),  # (tag)
             "types": torch.tensor([names.index(name) if name else 0 for _, name in split]),  # (tag)
-            "tags": torch.tensor(typed),
+            "tags": torch.tensor(typed),  # (bare tag, type)
             "inside": torch.tensor([letter != OUTSIDE for letter in bare_letters]),  # (bare tag)
             "begins": torch.tensor([letter in "BS" for letter in bare_letters]),
         }
-        for name, table in tables.items():  # not persistent: the tag names say it already
+        for name, table in tables.items():  # not persistent: the saved tag names tell it
             self.register_buffer(name, table, persistent=False)
 
     def scores(self, features: Tensor, pieces: Tensor | None, bare: Tensor) -> Tensor:
-        """At each word the scores of its span's types (sentence, word, type). A word outside of all spans is scored as
-        if it were one."""
+        """Scores of the types of each word's span (sentence, word, type). A word outside counts as a span."""
         joined = self.layer.joined(features, pieces)
         joined = joined.to(torch.promote_types(joined.dtype, torch.float32)).flatten(0, 1)
         owners = self.owners(bare).flatten()
@@ -115,7 +101,7 @@ class SpanTypes(nn.Module):
         return by_owner[owners].view(*bare.shape, -1)
 
     def owners(self, bare: Tensor) -> Tensor:
-        """The flat number of the first word of each word's span (sentence, word); a word outside owns itself."""
+        """The flat number of the first word of each word's span (sentence, word)."""
         inside = self.inside[bare]
         starts = ~inside | self.begins[bare]
         starts[:, 0] = True
@@ -127,8 +113,8 @@ class SpanTypes(nn.Module):
     def losses(
         self, features: Tensor, pieces: Tensor | None, tags: Tensor, mask: Tensor, soft: Tensor | None = None
     ) -> Tensor:
-        """The cross-entropy of the types of the spans in typed `tags`, summed over each sentence's spans (sentence).
-        With `soft` labels (sentence, word, tag), a span counts by the probability with which each type begins there."""
+        """The cross-entropy of the types of gold spans, summed over each sentence (sentence). With `soft` labels, a
+        span counts by the probability with which each type begins there."""
         scores = self.scores(features, pieces, self.bare[tags])
         logarithms = scores.to(torch.promote_types(scores.dtype, torch.float32)).log_softmax(-1)
         if soft is None:
@@ -138,30 +124,29 @@ class SpanTypes(nn.Module):
         return -chosen.masked_fill(~self.spans_begin(tags, mask), 0).sum(1)
 
     def bare_odds(self, odds: Tensor) -> Tensor:
-        """Odds of typed tags (sentence, word, tag) → of bare ones (sentence, word, bare tag)."""
+        """Odds of typed tags → of bare tags (sentence, word, bare tag)."""
         return torch.stack([odds[..., self.bare == bare].amax(-1) for bare in range(len(self.inside))], -1)
 
     def bare_soft(self, soft: Tensor) -> Tensor:
-        """Distributions over typed tags (sentence, word, tag) → over bare ones (sentence, word, bare tag)."""
+        """Distributions over typed tags → over bare tags (sentence, word, bare tag)."""
         return soft @ nn.functional.one_hot(self.bare, len(self.inside)).to(soft.dtype)
 
     def spans_begin(self, tags: Tensor, mask: Tensor) -> Tensor:
-        """True at the first word of each span of typed `tags`, (sentence, word)."""
+        """The first word of each gold span, (sentence, word)."""
         return self.begins[self.bare[tags]] & mask
 
     def marginals(self, bare: Tensor, scores: Tensor) -> Tensor:
-        """Probabilities of bare tags (sentence, word, bare tag) and type scores (sentence, word, type) → those of typed
-        tags (sentence, word, tag)."""
+        """Probabilities of bare tags, and type scores → probabilities of typed tags (sentence, word, tag)."""
         chances = scores.to(bare.dtype).softmax(-1)[..., self.types]
         return bare[..., self.bare] * torch.where(self.inside[self.bare], chances, 1)
 
     def typed(self, bare: Tensor, scores: Tensor) -> Tensor:
-        """Bare tags with the likeliest type of each span, as numbers of typed tags (sentence, word)."""
+        """Typed tags (sentence, word) from bare tags with the best type of each span."""
         return self.tags[bare, scores.argmax(-1)]
 
 
 class EntitySettings(Settings):
-    """The detection head, and the classification head on the mean of a span."""
+    """MSLM's heads: detection of spans, and classification of their mean."""
 
     tags: Literal["untyped", "typed"] = "untyped"
     """untyped: predict B, I, O, then classify each span found; typed: predict tags with types (B-PER and so on)."""
@@ -176,7 +161,7 @@ class EntitySettings(Settings):
 
 
 def types_apart(settings: EntitySettings | None, labels: LabelSet) -> bool:
-    """Whether spans are found first and typed by a head of their own."""
+    """Whether spans get their types from a head of their own."""
     return settings is not None and settings.tags == "untyped" and len(labels) > 1
 
 
@@ -185,14 +170,10 @@ def detected_labels(settings: EntitySettings | None, labels: LabelSet) -> LabelS
     return LabelSet((TYPELESS,)) if types_apart(settings, labels) else labels
 
 
-def detection_layer(settings: EntitySettings, width: int, outputs: int, pieces: int | None) -> EntityLayer:
-    return EntityLayer(width, outputs, settings.extra, settings.width, settings.dropout, pieces)
-
-
 def span_types(
     settings: EntitySettings | None, width: int, labels: LabelSet, scheme: Scheme, pieces: int | None
 ) -> SpanTypes | None:
-    """The head that types spans; None where the tags tell the types, or there is only one."""
+    """The head that types spans; None where tags have types, or there is only one."""
     if settings is None or not types_apart(settings, labels):
         return None
     layer = EntityLayer(width, len(labels), settings.extra, settings.type_width, settings.dropout, pieces)
@@ -200,7 +181,7 @@ def span_types(
 
 
 def require_entities(settings: EntitySettings, labels: LabelSet, scheme: Scheme) -> None:
-    """Refuse what has no entities to find, or cannot tell where one begins."""
+    """Refuse labels and schemes without clear entities."""
     if labels.kind == "plain":
         raise InputError("entities are spans of words, and this tagger's labels are one tag per word.")
     if types_apart(settings, labels) and scheme not in ("IOB2", "BIOES"):

@@ -1,7 +1,4 @@
-"""A head without torch: the best legal path, the probability of each tag, and that of a whole span.
-
-It answers as `tag_heads` does, from arrays. A softmax head is a chain whose moves all cost the same.
-"""
+"""A CRF without torch, for one sentence or a batch: the best legal path, and probabilities of tags and spans."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ class TagChain:
         return cls(tuple(tags), *made)
 
     def legal(self, scheme: Scheme) -> TagChain:
-        """The same, where what the scheme forbids cannot be."""
+        """The chain with the moves that the scheme forbids left out."""
         tags = self.tags
         may_start = np.array([is_legal(None, tag, scheme) for tag in tags])
         may_move = np.array([[is_legal(before, after, scheme) for after in tags] for before in tags])
@@ -46,15 +43,14 @@ class TagChain:
         )
 
     def best_path(self, scores: Array, lengths: Array) -> Array:
-        """The best tags (sentence, word) of scores (sentence, word, tag); any number at padding. Of equally good paths
-        it is the first in the order of tags, compared from the first word on."""
+        """The best tags (sentence, word), of equal paths the first in the order of tags; any number at padding."""
         places = np.arange(scores.shape[1])
         words = np.where((places < lengths[:, None])[..., None], scores.astype(np.float32), 0)
         words[:, 0] += self.start
         words[np.arange(len(words)), lengths - 1] += self.end
-        words -= words.max(-1, keepdims=True)  # a long sentence of large scores keeps its small differences
+        words -= words.max(-1, keepdims=True)  # keeps small differences in long sentences
         moves = self.moves - self.moves.max()
-        reach = words.copy()  # the best that can follow each tag, its word included
+        reach = words.copy()  # the best that can follow each tag
         for place in reversed(places[:-1]):
             further = (reach[:, place + 1, None] + moves).max(2) + words[:, place]
             reach[:, place] = np.where((place + 1 < lengths)[:, None], further, words[:, place])
@@ -71,8 +67,7 @@ class TagChain:
         return marginals
 
     def span_probabilities(self, scores: Array, spans: Sequence[Span]) -> list[float]:
-        """How probable each span of a sentence is: the probability of all paths in which these words are a span of this
-        label, no longer and no shorter, as a share of all paths."""
+        """The probability of each span: that exactly these words are a span of this label."""
         if not spans:
             return []
         before, after, total = self._sums(scores)
@@ -81,7 +76,6 @@ class TagChain:
     def _span_probability(self, scores: Array, span: Span, before: Array, after: Array, total: float) -> float:
         letters, labels = zip(*map(split_tag, self.tags), strict=True)
         of_label = np.array([label == span.label for label in labels])
-        # a tag goes on with the span before it; what does not begins another one, or is outside
         ahead, behind = np.isin(letters, ("B", "I")) & of_label, np.isin(letters, ("I", "E")) & of_label
         goes_on = ahead[:, None] & behind
         moves = self.moves.astype(np.float64)
@@ -98,7 +92,7 @@ class TagChain:
         return float(np.exp(min(_log_sum(ways, 0) - total, 0.0)))
 
     def _sums(self, scores: Array) -> tuple[Array, Array, float]:
-        """The log of the summed paths up to each tag, its word included; from each tag on, without it; of all."""
+        """The log sums of paths up to each tag with its word, from each tag on without it, and of all."""
         scores = scores.astype(np.float64)
         before, after = np.empty_like(scores), np.empty_like(scores)
         before[0], after[-1] = self.start + scores[0], self.end

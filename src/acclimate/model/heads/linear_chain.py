@@ -9,98 +9,74 @@ Every function takes
     start, end   (tag,) or None
 
 and works in float32 (float64 when given float64), also inside autocast: log-sums in half precision are noise.
-A forbidden move, start, end or tag is an entry of -inf. It is read as a cost of 1e30, so that gradients stay finite;
-no sum of true scores comes near it, so a forbidden path wins only where every path is forbidden.
+A forbidden move, start, end or tag is an entry of -inf. It is read as a cost of 1e30, so that gradients stay finite.
 
-How it is made fast. A recursion of T small steps is bound by the number of calls, not by arithmetic, so
-
-- the left-to-right and right-to-left recursions run in one loop: each sentence is also written backwards, in its own
-  length, so that both start at word 0 and neither needs a mask inside the loop;
-- a step is one matrix product and one product by numbers that were exponentiated before the loop, all words at once;
-- the gradient of the log partition is the marginals, which are at hand: autograd never walks through the steps.
-
-To replace the inside by a fused kernel, replace `_chain`: both its classes answer the same four questions.
+How it is made fast: both directions run in one loop, as each sentence is also written backwards; a step is one matrix
+product and one product; and the gradient of the log partition is known (the marginals).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 IMPOSSIBLE = -1e30
+Boundary = Tensor | None
+"""Scores of the first or the last tag, (tag,); None where there are none."""
 
-Counts = Callable[[Tensor, Tensor, Tensor | None, Tensor | None, Tensor], tuple[Tensor, Tensor, Tensor]]
-"""Scores, transitions, start, end and mask → log partition, expected tags and expected moves."""
-Marginals = Callable[[Tensor, Tensor, Tensor | None, Tensor | None, Tensor], Tensor]
+Counts = Callable[[Tensor, Tensor, Tensor, Boundary, Boundary], tuple[Tensor, Tensor, Tensor]]
+"""Scores, transitions, mask, start and end → log partition, expected tags and expected moves."""
+Marginals = Callable[[Tensor, Tensor, Tensor, Boundary, Boundary], Tensor]
 """The same → the probability of each tag at each word."""
 
 
 def partition_and_counts(
-    scores: Tensor,
-    transitions: Tensor,
-    start: Tensor | None,
-    end: Tensor | None,
-    mask: Tensor,
-    period: int | None = None,
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary, period: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Log partition (sentence,), words (sentence, word, tag) and moves (sentence, from tag, to tag). `period`: see
-    `rescaling_period`."""
-    chain = _chain(scores, transitions, start, end, mask, period=period)
+    """Log partition (sentence,), expected tags (sentence, word, tag) and moves (sentence, from tag, to tag)."""
+    chain = _chain(scores, transitions, mask, start, end, period=period)
     return chain.log_partition(), chain.words(), chain.moves()
 
 
 def word_marginals(
-    scores: Tensor,
-    transitions: Tensor,
-    start: Tensor | None,
-    end: Tensor | None,
-    mask: Tensor,
-    period: int | None = None,
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary, period: int | None = None
 ) -> Tensor:
     """(sentence, word, tag)"""
-    return _chain(scores, transitions, start, end, mask, period=period).words()
+    return _chain(scores, transitions, mask, start, end, period=period).words()
 
 
 def log_partition(
     scores: Tensor,
     transitions: Tensor,
     mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    start: Boundary = None,
+    end: Boundary = None,
     compute: Counts = partition_and_counts,
 ) -> Tensor:
-    """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words. `compute`
-    does the recursion where a gradient is needed."""
+    """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words."""
     with _full_precision(scores):
-        inputs = _in_one_dtype(scores, transitions, start, end)
+        inputs = _in_one_dtype(scores, transitions, mask, start, end)
         if scores.shape[1] == 0:
             return inputs[0].sum((1, 2))  # zeros that still belong to the graph
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in inputs):
-            total: Tensor = _LogPartition.apply(*inputs, mask.bool(), compute)  # type: ignore[no-untyped-call]
+            total: Tensor = _LogPartition.apply(*inputs, compute)  # type: ignore[no-untyped-call]
             return total
-        return _chain(*inputs, mask, both_ways=False).log_partition()
+        return _chain(*inputs, both_ways=False).log_partition()
 
 
 def path_score(
-    scores: Tensor,
-    transitions: Tensor,
-    tags: Tensor,
-    mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    scores: Tensor, transitions: Tensor, tags: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
 ) -> Tensor:
     """The score of one given path, (sentence,). Tags at padding may hold any number, such as -100."""
     with _full_precision(scores):
-        scores, transitions, start, end = _in_one_dtype(scores, transitions, start, end)
-        mask = mask.bool()
+        scores, transitions, mask, start, end = _in_one_dtype(scores, transitions, mask, start, end)
         tags = tags.masked_fill(~mask, 0)  # (sentence, word)
         words = scores.gather(2, tags.unsqueeze(2)).squeeze(2)  # (sentence, word)
         total = words.clamp(min=IMPOSSIBLE).masked_fill(~mask, 0).sum(1)
-        # one flat gather: its gradient is a plain scatter, where indexing by two tensors would sort on a GPU
         pairs = (tags[:, :-1] * transitions.shape[0] + tags[:, 1:]).flatten()
         moves = transitions.clamp(min=IMPOSSIBLE).flatten().gather(0, pairs).view(tags[:, 1:].shape)
         total = total + moves.masked_fill(~mask[:, 1:], 0).sum(1)
@@ -119,53 +95,32 @@ def marginals(
     scores: Tensor,
     transitions: Tensor,
     mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    start: Boundary = None,
+    end: Boundary = None,
     compute: Marginals = word_marginals,
 ) -> Tensor:
-    """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable as often as
-    `compute` is."""
+    """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
     with _full_precision(scores):
-        inputs = _in_one_dtype(scores, transitions, start, end)
+        inputs = _in_one_dtype(scores, transitions, mask, start, end)
         if scores.shape[1] == 0:
             return inputs[0]
-        return compute(*inputs, mask)
-
-
-def pair_marginals(
-    scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None = None, end: Tensor | None = None
-) -> Tensor:
-    """The probability of each move between neighbours, (sentence, word - 1, from tag, to tag). Differentiable."""
-    with _full_precision(scores):
-        inputs = _in_one_dtype(scores, transitions, start, end)
-        if scores.shape[1] <= 1:
-            tag_count = transitions.shape[0]
-            return inputs[0].new_zeros(len(scores), 0, tag_count, tag_count)
-        return _chain(*inputs, mask).pairs()
+        return compute(*inputs)
 
 
 @torch.no_grad()
 def best_path(
-    scores: Tensor,
-    transitions: Tensor,
-    mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
 ) -> tuple[Tensor, Tensor]:
-    """The highest-scoring path, (sentence, word) with 0 at padding, and its score, (sentence,).
-
-    Of equally good paths it is the first in the order of tags, compared from the first word on.
-    """
+    """The first of the best paths, (sentence, word) with 0 at padding, and its score, (sentence,)."""
     with _full_precision(scores):
-        inputs = _in_one_dtype(scores, transitions, start, end)
+        inputs = _in_one_dtype(scores, transitions, mask, start, end)
         if scores.shape[1] == 0:
             return mask.long(), inputs[0].sum((1, 2))
-        lattice = _Lattice(*inputs, mask)
-        # words and moves count from their best, so that a long sentence of large scores keeps its small differences
+        lattice = _Lattice(*inputs)
+        # relative to their maximum, so that long sentences with large scores keep small differences
         words = lattice.scores - lattice.scores.amax(-1, keepdim=True)  # (word, sentence, tag)
         moves = lattice.transitions - lattice.transitions.max()  # (from tag, to tag)
-        # From right to left: the walk along the best path then starts at word 0 in every sentence, and whatever it
-        # finds past a sentence's end is thrown away at once, without a mask in either loop.
+        # from right to left: then the best path starts at word 0 in every sentence, and no loop needs a mask
         from_the_end = lattice.backwards(words).unbind(0)
         best = from_the_end[0]
         ahead = [best]
@@ -173,9 +128,7 @@ def best_path(
             best = (best.unsqueeze(1) + moves).amax(2) + word  # (sentence, tag)
             ahead.append(best)
         reach = lattice.backwards(torch.stack(ahead)).unbind(0)  # the best that can follow each tag, its word included
-
-        # No pointers were kept: finding again where one tag went is (sentence, tag) work, while a maximum with its
-        # index over (sentence, from tag, to tag) is the slowest call of the usual loop.
+        # finding each step again is faster than keeping pointers
         tag = reach[0].argmax(-1)  # (sentence,)
         path = [tag]
         for best in reach[1:]:
@@ -190,24 +143,18 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        scores: Tensor,
-        transitions: Tensor,
-        start: Tensor | None,
-        end: Tensor | None,
-        mask: Tensor,
-        compute: Counts,
+        ctx: Any, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary, compute: Counts
     ) -> Tensor:
-        total, words, moves = compute(scores, transitions, start, end, mask)
-        ctx.save_for_backward(scores, transitions, start, end, mask, words, moves)
+        total, words, moves = compute(scores, transitions, mask, start, end)
+        ctx.save_for_backward(scores, transitions, mask, start, end, words, moves)
         return total
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        scores, transitions, start, end, mask, words, moves = ctx.saved_tensors
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Boundary, ...]:
+        scores, transitions, mask, start, end, words, moves = ctx.saved_tensors
         with _full_precision(scores):
             if torch.is_grad_enabled():  # create_graph=True: someone will differentiate this gradient in turn
-                chain = _chain(scores, transitions, start, end, mask)
+                chain = _chain(scores, transitions, mask, start, end)
                 words, moves = chain.words(), chain.moves()
             by_start = by_end = None
             if start is not None:
@@ -216,15 +163,13 @@ class _LogPartition(torch.autograd.Function):
                 last = (mask.sum(1) - 1).clamp(min=0)
                 by_end = gradient @ words[torch.arange(len(words), device=words.device), last]
             by_moves = torch.tensordot(gradient, moves, 1)
-            return gradient[:, None, None] * words, by_moves, by_start, by_end, None, None
+            return gradient[:, None, None] * words, by_moves, None, by_start, by_end, None
 
 
 class _Lattice:
     """The inputs made uniform: words first, padding zero, nothing infinite, start and end inside the words' scores."""
 
-    def __init__(
-        self, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
-    ) -> None:
+    def __init__(self, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary) -> None:
         mask = mask.bool()
         # where, not a product: padding may hold anything, and NaN times zero is NaN
         words = torch.where(mask.unsqueeze(-1), scores, 0).transpose(0, 1)
@@ -248,28 +193,8 @@ class _Lattice:
         return rows.flatten(0, 1).index_select(0, self.mirror.flatten()).view_as(rows)
 
 
-class _Chain(Protocol):
-    """What a finished recursion can be asked."""
-
-    def log_partition(self) -> Tensor:
-        """(sentence,)"""
-
-    def words(self) -> Tensor:
-        """(sentence, word, tag)"""
-
-    def pairs(self) -> Tensor:
-        """(sentence, word - 1, from tag, to tag)"""
-
-    def moves(self) -> Tensor:
-        """The pairs summed over words, (sentence, from tag, to tag)."""
-
-
 class _ScaledChain:
-    """The recursion on probabilities, rescaled every few words: a step is one matrix product.
-
-    It is exact while the transitions lie close together, whatever the word scores. A tag too improbable to be held is
-    dropped; had it been kept, what follows could favour it by no more than the spread of one row of transitions.
-    """
+    """The recursion on probabilities, rescaled every few words; exact while the transitions lie close together."""
 
     def __init__(self, lattice: _Lattice, period: int, both_ways: bool) -> None:
         self.lattice = lattice
@@ -310,20 +235,12 @@ class _ScaledChain:
         mask = self.lattice.mask.unsqueeze(-1)
         return (joint * (mask / joint.sum(-1, keepdim=True))).transpose(0, 1)
 
-    def pairs(self) -> Tensor:
-        left, right = self._sides()
-        return left.unsqueeze(3) * self.factors * right.unsqueeze(2)
-
     def moves(self) -> Tensor:
-        left, right = self._sides()
-        return self.factors * torch.bmm(left.transpose(1, 2), right)
-
-    def _sides(self) -> tuple[Tensor, Tensor]:
-        """Two factors that give a pair's probability with its move's between them, (sentence, word - 1, tag) each."""
+        """Two factors give the probability of a pair, with its move's between them."""
         right = self.probabilities[1:] * self._after()[1:]
         scale = (self.before[1:] * right).sum(-1) * torch.where(self.rescaled, self.totals, 1)[:-1]
         left = self.inside[:-1] * (self.lattice.mask[1:] / scale).unsqueeze(-1)
-        return left.transpose(0, 1), right.transpose(0, 1)
+        return self.factors * torch.bmm(left.transpose(0, 1).transpose(1, 2), right.transpose(0, 1))
 
     def _after(self) -> Tensor:
         assert self.after is not None, "this recursion ran from left to right only"
@@ -331,11 +248,7 @@ class _ScaledChain:
 
 
 class _ExactChain:
-    """The recursion on logarithms: slower, (from tag, to tag) numbers a step, and right for any transitions.
-
-    Forbidden moves need it: a tag that looks hopeless may be the only one that can go on. The way back needs no
-    logarithm: once a word's tags are known, those of the word before follow from where each tag came from.
-    """
+    """The recursion on logarithms: slower, and right for any transitions, forbidden ones included."""
 
     def __init__(self, lattice: _Lattice, both_ways: bool) -> None:
         self.lattice = lattice
@@ -343,7 +256,7 @@ class _ExactChain:
         total = state.logsumexp(-1, keepdim=True)  # (sentence, 1)
         states, totals, origins = [state], [total], []
         for score in lattice.scores.unbind(0)[1:]:
-            # from the sum of the word before, not from zero: differences must not drown in a long sentence's total
+            # relative to the sum so far, so that differences stay exact in long sentences
             joint = (state - total).unsqueeze(-1) + lattice.transitions  # (sentence, from tag, to tag)
             peak = joint.detach().amax(-2, keepdim=True)
             joint = (joint - peak).exp()
@@ -377,56 +290,46 @@ class _ExactChain:
     def words(self) -> Tensor:
         return torch.stack(self.word_list[::-1], 1)
 
-    def pairs(self) -> Tensor:
-        return torch.stack(self.pair_list[::-1], 1)
-
     def moves(self) -> Tensor:
         sentences, tags = self.word_list[0].shape
-        # added one by one: stacking them first would copy (sentence, word, from tag, to tag) numbers
         return sum(self.pair_list, start=self.totals.new_zeros(sentences, tags, tags))
 
 
 def _chain(
     scores: Tensor,
     transitions: Tensor,
-    start: Tensor | None,
-    end: Tensor | None,
     mask: Tensor,
+    start: Boundary,
+    end: Boundary,
     both_ways: bool = True,
     period: int | None = None,
-) -> _Chain:
-    """Run the recursion that is exact for these transitions, unless it is known which (`rescaling_period`)."""
-    lattice = _Lattice(scores, transitions, start, end, mask)
+) -> _ScaledChain | _ExactChain:
+    """Run the recursion that is exact for these transitions. A known `period` spares looking at them."""
+    lattice = _Lattice(scores, transitions, mask, start, end)
     period = rescaling_period(lattice.transitions) if period is None else period
     return _ScaledChain(lattice, period, both_ways) if period else _ExactChain(lattice, both_ways)
 
 
 def rescaling_period(transitions: Tensor, spread: float | None = None) -> int:
-    """After how many words probabilities must be rescaled; 0 where they cannot be trusted at all.
+    """After how many words probabilities must be rescaled; 0 where the scaled recursion is not exact.
 
-    From word to word a sentence's summed probability shrinks at most by the transitions' spread, and grows at most by
-    the number of tags. In float32, forwards times backwards may then reach exp(-56); the smallest number that keeps its
-    digits is exp(-87), so what is lost is below 1e-13 of the sum.
+    From word to word a summed probability shrinks at most by the transitions' spread, and grows at most by the number
+    of tags. In float32, forwards times backwards then stays above exp(-56), far from the smallest number, exp(-87).
     """
     if spread is None:
-        # a wait for the GPU; it buys a recursion of two short calls a word instead of ten
         spread = float((transitions.max() - transitions.min()).detach())
     budget = 28.0 if transitions.dtype == torch.float32 else 300.0
-    if not spread <= budget:  # so written, NaN takes the exact way too, and shows
+    if not spread <= budget:  # also for NaN
         return 0
     return int(budget / max(spread, math.log(max(len(transitions), 2))))
 
 
 def _in_one_dtype(
-    scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary
+) -> tuple[Tensor, Tensor, Tensor, Boundary, Boundary]:
     dtype = torch.promote_types(torch.promote_types(scores.dtype, transitions.dtype), torch.float32)
-    return (
-        scores.to(dtype),
-        transitions.to(dtype),
-        None if start is None else start.to(dtype),
-        None if end is None else end.to(dtype),
-    )
+    start, end = (None if scores is None else scores.to(dtype) for scores in (start, end))
+    return scores.to(dtype), transitions.to(dtype), mask.bool(), start, end
 
 
 def _full_precision(scores: Tensor) -> torch.autocast:

@@ -4,40 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.data.corpus import LabelSet
+from acclimate.data.corpus import LabelSet, Sentence
 from acclimate.data.schemes import Scheme, is_legal
-from acclimate.model.acceleration import active_acceleration
+from acclimate.model.acceleration import accelerated
 from acclimate.model.heads import linear_chain
-from acclimate.model.heads.soft_targets import expected_score
+
+_TINY = 1e-12
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, eq=False)
 class Legality:
-    """What a tag scheme allows. Knows tags as numbers only; `names`, if given, make its complaints readable."""
+    """What a tag scheme allows, by tag number."""
 
     start: Tensor  # (tag,), bool: may begin a sentence
     moves: Tensor  # (from tag, to tag), bool: the second may follow the first
     end: Tensor  # (tag,), bool: may end a sentence
-    names: tuple[str, ...] | None = None
-
-    def __init__(self, start: Any, moves: Any, end: Any, names: Sequence[str] | None = None) -> None:
-        """Take tensors, numpy arrays or nested lists, of bools."""
-        for field, values in (("start", start), ("moves", moves), ("end", end)):
-            object.__setattr__(self, field, torch.as_tensor(values, dtype=torch.bool, device="cpu"))
-        object.__setattr__(self, "names", None if names is None else tuple(names))
-        count = self.tag_count
-        if self.start.shape != (count,) or self.moves.shape != (count, count) or self.end.shape != (count,):
-            raise ValueError(
-                f"Legality got start {tuple(self.start.shape)}, moves {tuple(self.moves.shape)}, end "
-                f"{tuple(self.end.shape)}. For n tags they must be (n,), (n, n) and (n,)."
-            )
-        if self.names is not None and len(self.names) != count:
-            raise ValueError(f"Legality got {len(self.names)} names for {count} tags. Pass one name per tag, or none.")
 
     @classmethod
     def everything(cls, tag_count: int) -> Legality:
@@ -46,68 +32,39 @@ class Legality:
         return cls(one, two, one)
 
     @property
-    def tag_count(self) -> int:
-        return len(self.start)
-
-    @property
     def allows_everything(self) -> bool:
         return bool(self.start.all() and self.moves.all() and self.end.all())
 
-    def check(self, tags: Tensor, mask: Tensor) -> None:
-        """Raise a ValueError that names the first illegal move of (sentence, word) tags."""
-        tags, mask = tags.detach().cpu(), mask.detach().cpu().bool()
-        for number, (row, words) in enumerate(zip(tags, mask, strict=True)):
-            complaint = self._complaint(row[words].tolist())
-            if complaint is not None:
-                raise ValueError(
-                    f"Sentence {number}, {complaint}. Repair the tags, or train without constraints "
-                    f"(constrain_training=False), which gives illegal paths a probability too."
-                )
 
-    def _complaint(self, tags: list[int]) -> str | None:
-        for word, tag in enumerate(tags):
-            if not 0 <= tag < self.tag_count:
-                return f"word {word}: tag number {tag} does not exist; there are {self.tag_count} tags, from 0"
-            if word == 0 and not self.start[tag]:
-                return f"word 0: {self._name(tag)} may not begin a sentence"
-            if word > 0 and not self.moves[tags[word - 1], tag]:
-                return f"word {word}: {self._name(tag)} may not follow {self._name(tags[word - 1])}"
-        if tags and not self.end[tags[-1]]:
-            return f"word {len(tags) - 1}: {self._name(tags[-1])} may not end a sentence"
-        return None
+class _Head(nn.Module):
+    """What both heads have in common. `legal` binds decoding.
 
-    def _name(self, tag: int) -> str:
-        return f"tag {tag}" if self.names is None else self.names[tag]
-
-
-class IndependentTags(nn.Module):
-    """Each word chooses its tag alone. No parameters; the same questions as a conditional random field.
-
-    `legal` binds decoding only: where the law forbids something, the best legal path is taken instead of the best tags.
+    `loss(scores, tags, mask, odds)` is minus the log probability of the tags (sentence,), or with `odds` (sentence,
+    word, tag) of all paths through tags whose odds are above 0, times their odds. `expected_loss` is its mean over tags
+    drawn from distributions (sentence, word, tag). `marginals` are differentiable. Padding may hold anything.
     """
 
     legal_start: Tensor
     legal_moves: Tensor
     legal_end: Tensor
 
-    def __init__(self, tag_count: int, *, legal: Legality | None = None) -> None:
+    def __init__(self, tag_count: int, legal: Legality | None) -> None:
         super().__init__()
         self.legal = Legality.everything(tag_count) if legal is None else legal
-        if self.legal.tag_count != tag_count:
-            raise ValueError(
-                f"The head has {tag_count} tags but its legality has {self.legal.tag_count}. "
-                f"Build both from the same list of tags."
-            )
-        self.tag_count = tag_count
-        self.constrain_decoding = not self.legal.allows_everything
-        self.register_buffer("legal_start", self.legal.start, persistent=False)
-        self.register_buffer("legal_moves", self.legal.moves, persistent=False)
-        self.register_buffer("legal_end", self.legal.end, persistent=False)
+        if len(self.legal.start) != tag_count:
+            raise ValueError(f"The head has {tag_count} tags but its legality has {len(self.legal.start)}.")
+        self.tag_count, self.constrain_decoding = tag_count, not self.legal.allows_everything
+        for part in ("start", "moves", "end"):  # not persistent: the saved tag names tell it
+            self.register_buffer(f"legal_{part}", getattr(self.legal, part), persistent=False)
+
+
+class IndependentTags(_Head):
+    """Each word chooses its tag alone (softmax)."""
+
+    def __init__(self, tag_count: int, *, legal: Legality | None = None) -> None:
+        super().__init__(tag_count, legal)
 
     def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
-        """The cross-entropy summed over a sentence's words, (sentence,). Tags at padding may hold any number. With
-        `odds` (sentence, word, tag), a word may have any tag whose odds are above 0: their probabilities, times their
-        odds, are summed."""
         if odds is None:
             return -self.log_probability(scores, tags, mask)
         mask = mask.bool()
@@ -115,70 +72,50 @@ class IndependentTags(nn.Module):
         return -torch.where(mask.unsqueeze(-1), words, 0).logsumexp(-1).masked_fill(~mask, 0).sum(1)
 
     def expected_loss(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-        """The cross-entropy against distributions (sentence, word, tag), summed over each sentence, (sentence,)."""
         mask = mask.bool()
         words = targets * self._masked(scores, mask).log_softmax(-1)
         return -words.sum(-1).masked_fill(~mask, 0).sum(1)
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """The log probability of one path per sentence, (sentence,)."""
         mask = mask.bool()
         chosen = tags.masked_fill(~mask, 0).unsqueeze(-1)
         words = self._masked(scores, mask).log_softmax(-1).gather(-1, chosen).squeeze(-1)  # (sentence, word)
         return words.masked_fill(~mask, 0).sum(1)
 
     def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The log of the summed exponentiated scores of all paths, (sentence,)."""
         mask = mask.bool()
         return self._masked(scores, mask).logsumexp(-1).masked_fill(~mask, 0).sum(1)
 
     def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
         mask = mask.bool()
         return self._masked(scores, mask).softmax(-1) * mask.unsqueeze(-1)
 
     @torch.no_grad()
     def decode(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The best legal tags, (sentence, word), 0 at padding."""
         if not self.constrain_decoding:
             return scores.argmax(-1).masked_fill(~mask.bool(), 0)
         start, moves, end = self.legal_scores()
-        tags, _ = active_acceleration().chain(self, linear_chain.best_path, scores, moves, mask, start, end)
+        tags, _ = accelerated(self, linear_chain.best_path, scores, moves, mask, start, end)
         return tags
 
     def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the first tag, of moves and of the last tag: 0, and -inf where the law forbids."""
         laws = (self.legal_start, self.legal_moves, self.legal_end)
         start, moves, end = (torch.zeros_like(law, dtype=torch.float32).masked_fill(~law, -torch.inf) for law in laws)
         return start, moves, end
 
-    def check_legal(self, tags: Tensor, mask: Tensor) -> None:
-        """Raise a ValueError that names the first illegal move. For data, before training: it reads every tag."""
-        self.legal.check(tags, mask)
-
     @staticmethod
     def _masked(scores: Tensor, mask: Tensor) -> Tensor:
-        """At least float32, and zero at padding, which may hold anything: NaN there must not reach a gradient."""
+        """In at least float32, with zeros at padding, which may hold NaN."""
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         return torch.where(mask.unsqueeze(-1), scores, 0)
 
-    def extra_repr(self) -> str:
-        return str(self.tag_count)
 
+class ConditionalRandomField(_Head):
+    """Learns a score for each move from tag to tag, beside the scores of words.
 
-class ConditionalRandomField(nn.Module):
-    """A score for each move from tag to tag, learned beside the words' own scores.
-
-    `boundary_scores` adds a score for the first and the last tag; the papers' formula has none. `legal` always binds
-    decoding. With `constrain_training` it binds the partition too: illegal paths then have probability zero, the gold
-    path must be legal (`check_legal` the data first), and the recursion takes its slower, exact form.
-
-    Prefer `IndependentTags` above a large pretrained encoder, where the chain adds little and costs time.
+    `boundary_scores` adds scores of the first and the last tag. With `constrain_training` illegal paths have
+    probability zero, which is slower, and the gold path must be legal.
     """
-
-    legal_start: Tensor
-    legal_moves: Tensor
-    legal_end: Tensor
 
     def __init__(
         self,
@@ -188,82 +125,54 @@ class ConditionalRandomField(nn.Module):
         legal: Legality | None = None,
         constrain_training: bool = False,
     ) -> None:
-        super().__init__()
-        self.legal = Legality.everything(tag_count) if legal is None else legal
-        if self.legal.tag_count != tag_count:
-            raise ValueError(
-                f"The field has {tag_count} tags but its legality has {self.legal.tag_count}. "
-                f"Build both from the same list of tags."
-            )
-        self.tag_count = tag_count
-        self.constrain_decoding = not self.legal.allows_everything
+        super().__init__(tag_count, legal)
         self.constrain_training = constrain_training and self.constrain_decoding
         self.transitions = nn.Parameter(torch.empty(tag_count, tag_count).uniform_(-0.1, 0.1))  # (from tag, to tag)
         self.start = nn.Parameter(torch.empty(tag_count).uniform_(-0.1, 0.1)) if boundary_scores else None
         self.end = nn.Parameter(torch.empty(tag_count).uniform_(-0.1, 0.1)) if boundary_scores else None
-        # not persistent: the tag names, saved with the tagger, say it already, and one truth is enough
-        self.register_buffer("legal_start", self.legal.start, persistent=False)
-        self.register_buffer("legal_moves", self.legal.moves, persistent=False)
-        self.register_buffer("legal_end", self.legal.end, persistent=False)
 
     def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
-        """Minus the log probability of the given tags, (sentence,). Tags at padding may hold any number. With
-        `odds` (sentence, word, tag), a word may have any tag whose odds are above 0: minus the log probability of all
-        legal paths through them (Tsuboi et al. 2008), each times the odds of its tags. Of a sentence with such a word,
-        that is among legal paths only: the law alone would favour O, and a sentence of which nothing is known is to
-        teach nothing."""
+        """With `odds` against legal paths only, as illegal ones would favour O (Tsuboi et al. 2008)."""
         if odds is None:
             return -self.log_probability(scores, tags, mask)
         transitions, start, end = self._chain_scores(True)
-        # not through `active_acceleration`: it takes a head's transitions for those of the call before
+        # not `accelerated`, which takes a head's transitions for those of the call before
         within = linear_chain.log_partition(scores + odds.log(), transitions, mask, start, end)
         legal = linear_chain.log_partition(scores, transitions, mask, start, end)
         is_open = (((odds > 0).sum(-1) > 1) & mask).any(1)
         return torch.where(is_open, legal, self.log_partition(scores, mask)) - within
 
     def expected_loss(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-        """Minus the expected log probability of paths drawn from distributions (sentence, word, tag), (sentence,)."""
-        law = self.legal_start, self.legal_moves
-        expected = expected_score(scores, self.transitions, self.start, self.end, targets, mask, *law)
+        expected = self._expected_score(scores, targets, mask)
         return self.log_partition(scores, mask) - expected
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """The log probability of one path per sentence, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        path = linear_chain.path_score(scores, transitions, tags, mask, start, end)
-        return path - active_acceleration().chain(
-            self, linear_chain.log_partition, scores, transitions, mask, start, end
-        )
+        return linear_chain.path_score(scores, transitions, tags, mask, start, end) - self.log_partition(scores, mask)
 
     def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The log of the summed exponentiated scores of all paths, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return active_acceleration().chain(self, linear_chain.log_partition, scores, transitions, mask, start, end)
+        return accelerated(self, linear_chain.log_partition, scores, transitions, mask, start, end)
 
     def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return active_acceleration().chain(self, linear_chain.marginals, scores, transitions, mask, start, end)
+        return accelerated(self, linear_chain.marginals, scores, transitions, mask, start, end)
 
     def decode(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The best legal path, (sentence, word), 0 at padding."""
         transitions, start, end = self._chain_scores(self.constrain_decoding)
-        tags, _ = active_acceleration().chain(self, linear_chain.best_path, scores, transitions, mask, start, end)
+        tags, _ = accelerated(self, linear_chain.best_path, scores, transitions, mask, start, end)
         return tags
 
-    def check_legal(self, tags: Tensor, mask: Tensor) -> None:
-        """Raise a ValueError that names the first illegal move. For data, before training: it reads every tag."""
-        self.legal.check(tags, mask)
-
     def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the first tag, of moves and of the last tag, with -inf where the law forbids."""
+        """Of the first tag, of moves and of the last tag; -inf where forbidden."""
         moves, start, end = self._chain_scores(True)
         assert start is not None
         assert end is not None
         return start, moves, end
 
     def _chain_scores(self, constrained: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Transitions, start and end, with -inf where the law forbids."""
+        """Transitions, start and end."""
         if not constrained:
             return self.transitions, self.start, self.end
         nothing = torch.zeros_like(self.transitions[0])
@@ -275,9 +184,57 @@ class ConditionalRandomField(nn.Module):
             end.masked_fill(~self.legal_end, -torch.inf),
         )
 
-    def extra_repr(self) -> str:
-        boundary = self.start is not None
-        return f"{self.tag_count}, boundary_scores={boundary}, constrain_training={self.constrain_training}"
+    def _expected_score(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+        """The mean score of paths drawn from the targets (sentence, word, tag), (sentence,)."""
+        with torch.autocast(scores.device.type, enabled=False):
+            mask = mask.bool()
+            scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+            targets = (targets * mask.unsqueeze(-1)).to(scores.dtype)
+            total = (torch.where(mask.unsqueeze(-1), scores, 0) * targets).sum((1, 2))
+            moves = expected_moves(targets, self.legal_start, self.legal_moves)
+            total = total + (moves * self.transitions).sum((1, 2))
+            if self.start is not None:
+                total = total + targets[:, 0] @ self.start.to(scores.dtype)
+            if self.end is not None:
+                last = (mask.sum(1) - 1).clamp(min=0)
+                ends = targets[torch.arange(len(targets), device=last.device), last]
+                total = total + ends @ self.end.to(scores.dtype)
+            return total
+
+
+@torch.no_grad()
+def expected_moves(targets: Tensor, legal_start: Tensor, legal_moves: Tensor) -> Tensor:
+    """How often each tag follows each other one, (sentence, from tag, to tag), under soft labels of words (zero at
+    padding). A tag that may begin no sentence (I-PER) follows its possible predecessors in proportion; all else is
+    independent."""
+    before, after = targets[:, :-1], targets[:, 1:]  # (sentence, word - 1, tag)
+    bound = (legal_moves & ~legal_start).to(targets.dtype)  # (from tag, to tag)
+    free = legal_start.to(targets.dtype)
+    share = after * (1 - free) / (before @ bound).clamp_min(_TINY)
+    bound_moves = bound * (before.transpose(1, 2) @ share)
+    left = (before - before * (share @ bound.T)).clamp_min(0)  # what no bound tag follows
+    begun = after * free
+    free_moves = left.transpose(1, 2) @ (begun / begun.sum(-1, keepdim=True).clamp_min(_TINY))
+    return bound_moves + free_moves
+
+
+class SourceHeads(nn.Module):
+    """A layer of scores for each source corpus, used in training beside the shared one (after Daumé 2007); it learns
+    what only that corpus annotates. All zero at first."""
+
+    def __init__(self, sources: Sequence[str], width: int, tag_count: int) -> None:
+        super().__init__()
+        self.rows = {name: row for row, name in enumerate(sources, start=1)}  # row 0: sentences of no source
+        self.weights = nn.Parameter(torch.zeros(len(sources), tag_count, width))  # (source, tag, feature)
+        self.biases = nn.Parameter(torch.zeros(len(sources), tag_count))  # (source, tag)
+
+    def forward(self, features: Tensor, sentences: Sequence[Sentence]) -> Tensor:
+        """(sentence, word, feature) → (sentence, word, tag), zero for a sentence of no source."""
+        rows = torch.tensor([self.rows.get(sentence.source or "", 0) for sentence in sentences])
+        rows = rows.to(features.device, non_blocking=True)
+        weights = torch.cat([torch.zeros_like(self.weights[:1]), self.weights]).index_select(0, rows)
+        biases = torch.cat([torch.zeros_like(self.biases[:1]), self.biases]).index_select(0, rows)
+        return torch.baddbmm(biases.unsqueeze(1), features.to(weights.dtype), weights.transpose(1, 2))
 
 
 HeadName = Literal["crf", "softmax"]
@@ -288,9 +245,9 @@ def build_head(name: HeadName, labels: LabelSet, scheme: Scheme, crf: Mapping[st
     """A head for the tags of these labels; `crf` are the CRF's own options."""
     legal = legality(labels, scheme)
     if name == "crf":
-        return ConditionalRandomField(legal.tag_count, legal=legal, **crf)
+        return ConditionalRandomField(len(legal.start), legal=legal, **crf)
     if name == "softmax":
-        return IndependentTags(legal.tag_count, legal=legal)
+        return IndependentTags(len(legal.start), legal=legal)
     raise ValueError(f"Unknown head {name!r}: expected crf or softmax.")
 
 

@@ -1,4 +1,4 @@
-"""Taggers that come with the package: a folder each, as `Tagger.save` writes it. Nothing is fetched for them."""
+"""Taggers that come with the package, as `Tagger.save` writes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOME = Path(__file__).parent
 
 
 def shipped_tagger_path(name: str = PART_OF_SPEECH) -> Path:
-    """The folder of a tagger that comes with the package: `Tagger.load(shipped_tagger_path())`."""
+    """The folder of a tagger of the package."""
     if name not in SHIPPED_TAGGERS:
         known = ", ".join(SHIPPED_TAGGERS)
         raise UsageError(f"No tagger called {name!r} comes with the package; there is {known}.")
@@ -31,8 +31,7 @@ def shipped_tagger_path(name: str = PART_OF_SPEECH) -> Path:
 
 
 def resolved_tagger(place: str | Path) -> Path:
-    """Where a tagger is: a shipped one by its name, any other by its folder. A folder of the same name is refused
-    rather than guessed about: the command would mean one thing here and another there."""
+    """The folder of a tagger: of the package by name, or any other. A folder of the same name here is refused."""
     if not isinstance(place, str) or place not in SHIPPED_TAGGERS:
         return Path(place)
     if Path(place).is_dir():

@@ -1,4 +1,4 @@
-"""Encoders that come with the package: a folder each, as plain `transformers` saves it. Nothing is fetched for them."""
+"""Encoders that come with the package, as `transformers` saves them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ class EncoderNotFound(ValueError):
 
 
 def shipped_encoder_path(name: str = SHIPPED[0]) -> Path:
-    """The folder of an encoder that comes with the package.
-
-    It opens in plain `transformers` as well: `AutoModelForMaskedLM.from_pretrained(shipped_encoder_path())`.
-    """
+    """The folder of an encoder of the package, which plain `transformers` opens, too."""
     if name not in SHIPPED:
         raise EncoderNotFound(f"No encoder called {name!r} comes with the package; there is {', '.join(SHIPPED)}.")
     folder = HOME / name
@@ -30,9 +27,5 @@ def shipped_encoder_path(name: str = SHIPPED[0]) -> Path:
 
 
 def resolved(place: str | Path) -> str | Path:
-    """Where the name of an encoder leads: a shipped one to its folder, any other to itself.
-
-    A shipped name means the shipped encoder also where the working directory has a folder called so, or the same
-    command would do one thing here and another there; that folder is `./acclimate-mini`, or a `Path`.
-    """
+    """A shipped name as its folder, anything else as it is; `./acclimate-mini` is a folder here."""
     return shipped_encoder_path(place) if isinstance(place, str) and place in SHIPPED else place
