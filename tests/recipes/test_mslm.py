@@ -16,9 +16,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import evaluate, predict
-from acclimate.methods.entities.losses import EntityDetection, HiddenWords
-from acclimate.methods.entities.masked_tagger import MaskedTagger
-from acclimate.methods.masking.joint import EVEN, count_masks, mask_weights
+from acclimate.methods.mslm import EVEN, EntityDetection, HiddenWords, MaskedTagger, count_masks, mask_weights
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.mslm import MslmSettings, check_plan, mslm
 from acclimate.recipes.recipe import Plan

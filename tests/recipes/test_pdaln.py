@@ -13,10 +13,9 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.distillation import Distillation, frozen_copy
-from acclimate.methods.mean_teacher import MeanTeacher
 from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining
 from acclimate.methods.tagging import count_of
+from acclimate.methods.teachers import Distillation, MeanTeacher, frozen_copy
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import PdalnSettings, batches_of, check_plan, pdaln, round_text
 from acclimate.recipes.recipe import Plan
@@ -121,7 +120,7 @@ def test_alpha_and_beta_zero_never_ask_for_a_discrepancy(
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(
-        "acclimate.methods.alignment.discrepancy.squared_mmd", lambda *a, **k: asked.append(1) or torch.zeros(())
+        "acclimate.methods.alignment.mmd.squared_mmd", lambda *a, **k: asked.append(1) or torch.zeros(())
     )
     trained(build(), with_options(plan, alpha=0, beta=0, rounds=1))
     assert not asked

@@ -9,8 +9,8 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict, sentence_confidences
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import SelfTrainingSettings, self_training, surest
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.self_training import SelfTrainingSettings, self_training, surest
 from acclimate.training.settings import TrainingSettings
 
 

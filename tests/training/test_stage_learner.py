@@ -14,8 +14,8 @@ from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.perturbation.word_changes import WordChanges
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings

@@ -30,8 +30,8 @@ from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import align, duration
 from acclimate.layout import BEFORE, MEMBERS
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import LA_DTL
 from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe
-from acclimate.recipes.la_dtl import LA_DTL
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.result import Outcome

@@ -27,8 +27,7 @@ from acclimate.recipes.compose_stages import ComposeSettings, unlabelled
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, is_language_model
 from acclimate.recipes.mat import MaskedNoiseSettings
 from acclimate.recipes.pdaln import AnchorSettings, exchanged
-from acclimate.recipes.recipe import Plan, Recipe, Sibling
-from acclimate.recipes.rounds import chooses_for_target
+from acclimate.recipes.recipe import Plan, Recipe, Sibling, chooses_for_target
 from acclimate.settings import Settings, complete
 from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.stage import Stage

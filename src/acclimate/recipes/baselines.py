@@ -1,7 +1,4 @@
-"""The baselines, which adapt nothing: training on the labelled source alone, on the labelled target alone, and none.
-
-The second is what DATNet calls the base model: whatever learns from labelled target sentences is measured against it.
-"""
+"""What other methods are compared with: no adaptation, self-training and La-DTL."""
 
 from __future__ import annotations
 
@@ -10,8 +7,12 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from acclimate import layout
-from acclimate.data.batches import SOURCE
-from acclimate.methods.tagging import Tagging
+from acclimate.data.batches import SOURCE, TARGET
+from acclimate.data.corpus import Corpus
+from acclimate.inference.predict import predict, sentence_confidences
+from acclimate.methods.alignment.mmd import BANK, WordDiscrepancy
+from acclimate.methods.objective import Objective
+from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import Settings
@@ -66,3 +67,81 @@ START = Recipe(
     needs_source=False,
 )
 """The "before" of a run without a source. It trains nothing, so nobody needs to name it."""
+
+
+class SelfTrainingSettings(Settings):
+    """How often, how much, and how strongly the tagger believes itself."""
+
+    rounds: int = Field(2, ge=1)
+    """Number of rounds; in each, the tagger labels the target text and trains on its predictions."""
+    keep: float = Field(0.5, gt=0, le=1)
+    """Share of target sentences to train on, the most confident first."""
+    weight: float = Field(0.5, gt=0)
+    """Weight of the loss on self-labelled target sentences, relative to the loss on the source."""
+    share: float = Field(0.25, gt=0)
+    """Length of a round, as a share of the usual number of updates."""
+
+
+def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    """Stages after plain training on the source, which the baseline has already done."""
+    options: SelfTrainingSettings = plan.options
+    training = plan.training
+    for number in range(1, options.rounds + 1):
+        believed = surest(tagger, plan.target, options.keep)
+        batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: believed}, shift=number)
+        updates = max(1, round(options.share * training.updates_for(batches.epoch_length)))
+        yield Stage(
+            f"round-{number}",
+            {"tag": Tagging(), "believe": Tagging("target")},
+            batches,
+            training.model_copy(update={"updates": updates}),
+            weights={"believe": options.weight},
+        )
+
+
+def surest(tagger: Tagger, target: Corpus, share: float) -> Corpus:
+    """The target sentences whose tags the tagger is surest of, under those tags. True labels, where given, are kept."""
+    text = target.filter(lambda sentence: sentence.tags is None)
+    confidences = sentence_confidences(tagger, text)
+    ranked = sorted(range(len(text)), key=lambda number: -confidences[number])
+    kept = sorted(ranked[: max(1, round(share * len(text)))])
+    believed = predict(tagger, text.select(kept))
+    return Corpus.of((*target.labelled(), *believed), f"{target.name}, self-labelled", tagger.labels.kind)
+
+
+SELF_TRAINING = Recipe(
+    "self-training",
+    "label the target text with the tagger itself, and learn from the surest sentences",
+    self_training,
+    SelfTrainingSettings,
+    starts_from_baseline=True,
+)
+
+
+class LaDtlSettings(Settings):
+    """How strongly words of one label are drawn together."""
+
+    weight: float = Field(0.02, ge=0)
+    """Weight of the discrepancy of each tag; 0: only train on the source and the labelled target sentences."""
+    floor: float = Field(1e-4, ge=0)
+    """Ignore the gradient of discrepancies below this value."""
+    most_words: int = Field(256, ge=1)
+    """Maximum number of words per tag and domain sampled from a batch."""
+
+
+def la_dtl(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    options: LaDtlSettings = plan.options
+    objectives: dict[str, Objective] = {"tag": TaggingOfAll("sentence")}
+    if options.weight > 0:
+        objectives["words"] = WordDiscrepancy(options.weight, BANK, most=options.most_words, floor=options.floor)
+    batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: plan.target.labelled()})
+    yield Stage("la-dtl", objectives, batches, plan.training)
+
+
+LA_DTL = Recipe(
+    "la-dtl",
+    "make words of the same label alike in both domains, given labelled target sentences",
+    la_dtl,
+    LaDtlSettings,
+    needs=frozenset({"target", "target labels"}),
+)

@@ -9,16 +9,14 @@ from pydantic import AfterValidator, BeforeValidator
 
 from acclimate.methods.alignment.domain_discriminator import diagnosis
 from acclimate.recipes.acclimate import ACCLIMATE
-from acclimate.recipes.baselines import BASELINE, START, TARGET_ONLY
+from acclimate.recipes.baselines import BASELINE, LA_DTL, SELF_TRAINING, START, TARGET_ONLY
 from acclimate.recipes.compose import COMPOSE
 from acclimate.recipes.datnet import DATNET
 from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
-from acclimate.recipes.la_dtl import LA_DTL
 from acclimate.recipes.mat import MAT
 from acclimate.recipes.mslm import MSLM, weights_of_masks
 from acclimate.recipes.pdaln import PDALN
 from acclimate.recipes.recipe import Recipe
-from acclimate.recipes.self_training import SELF_TRAINING
 from acclimate.recipes.source_free import SOURCE_FREE
 from acclimate.settings import UsageError
 from acclimate.spelling import argument, did_you_mean

@@ -14,9 +14,9 @@ from typing import cast, get_args
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.methods.distillation import frozen_copy
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
+from acclimate.methods.teachers import frozen_copy
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.layers import Normalise
 from acclimate.model.heads.entity_heads import EntitySettings
@@ -51,9 +51,8 @@ from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
 from acclimate.recipes.mslm import MslmSettings, entity_stage
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
-from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
-from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
+from acclimate.recipes.pdaln import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
+from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights
 from acclimate.settings import UsageError
 from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage, Watch

@@ -13,24 +13,21 @@ from pydantic import Field
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
-from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
-from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, Kernel
-from acclimate.methods.distillation import Distillation, TagProbabilities, frozen_copy
+from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, Kernel, SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.masked_words import PolicyLoss
-from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.noise import Scope
+from acclimate.methods.perturbation.adversarial import Scope
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
 from acclimate.recipes.domain_tuning import MaskingSettings, masked_words, policy_for
 from acclimate.recipes.mat import MaskedNoiseSettings, RadiusSettings, masked_adversarial
-from acclimate.recipes.pdaln import MeanTeacherSettings, contrast
-from acclimate.recipes.pdaln_edits import ContrastSettings, edit_for
+from acclimate.recipes.pdaln import ContrastSettings, MeanTeacherSettings, contrast, edit_for
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
 from acclimate.training.settings import Schedule

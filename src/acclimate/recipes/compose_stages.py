@@ -15,13 +15,12 @@ from acclimate.methods.augmentation.text_edits import delete_span, replace_synon
 from acclimate.methods.contrastive import Edit
 from acclimate.methods.word_edits import Edited
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import surest
 from acclimate.recipes.compose_objectives import OBJECTIVES, sides_of
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings
 from acclimate.recipes.mslm import MslmSettings
-from acclimate.recipes.pdaln import AnchorSettings, exchanged
-from acclimate.recipes.pdaln_edits import EditSettings, synonyms_for
+from acclimate.recipes.pdaln import AnchorSettings, EditSettings, exchanged, synonyms_for
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.self_training import surest
 from acclimate.settings import Settings, complete
 from acclimate.spelling import did_you_mean
 from acclimate.training.stage import Watch

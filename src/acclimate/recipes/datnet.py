@@ -20,8 +20,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics, DomainDiscriminator, Unreversed
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.noise import Scope
+from acclimate.methods.perturbation.adversarial import AdversarialTraining, Scope
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.layers import Normalise

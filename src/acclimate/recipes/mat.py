@@ -16,13 +16,11 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
 from acclimate.inference.predict import require_scorable, require_spans
-from acclimate.methods.augmentation.similar_words import Gaussian, SubstituteKind, Substitutes
-from acclimate.methods.augmentation.similar_words import Normalise as NormaliseLaw
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.masked_words import WordChanges
-from acclimate.methods.perturbation.noise import Radii, Scope
+from acclimate.methods.perturbation.adversarial import AdversarialTraining, Radii, Scope
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.perturbation.word_changes import Gaussian, SubstituteKind, Substitutes, WordChanges
+from acclimate.methods.perturbation.word_changes import Normalise as NormaliseLaw
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.layers import Normalise

@@ -16,11 +16,21 @@ from pydantic import Field, field_validator
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
-from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
-from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.catalogue import PolicySettings, known_policy, require_texts
-from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights, Normalise, count_masks, mask_weights
 from acclimate.methods.masking.masked_batch import Corruption
+from acclimate.methods.mslm import (
+    EVEN,
+    EntityClassification,
+    EntityDetection,
+    HiddenWords,
+    JointMasking,
+    MaskedTagger,
+    MaskWeights,
+    Normalise,
+    ReadBy,
+    count_masks,
+    mask_weights,
+)
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entity_heads import EntitySettings, require_entities, types_apart

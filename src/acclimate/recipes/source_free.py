@@ -1,40 +1,85 @@
-"""Adaptation without a source: a trained tagger, the target's text, and nothing else.
-
-The tagger goes on reading: it guesses hidden words of the target's text, as its encoder once learnt to (domain tuning).
-And it goes on tagging: a slow copy of it teaches it by its own guesses, on readings made harder (`methods/teaching`).
-Both at once, for a short while, and never far from where it began. Where target sentences are labelled, a batch of them
-stands beside each batch of text. What it learnt before cannot be looked up any more, so somebody has to watch: labelled
-target sentences where they choose the state, or else a guard without labels (`recipes/guard`). Where no state is better
-than the first, the tagger stays as it was.
-
-With a source the recipe begins with the tagger that plain training on it makes. Then it looks at the source no more.
-"""
+"""Adapt a trained tagger without its source."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from statistics import fmean
 
 from pydantic import Field
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.counts import Tally
+from acclimate.inference.predict import predict
 from acclimate.methods.masking.policy import Uniform
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
-from acclimate.methods.teaching import HarderReading, NearStart, Teaching
+from acclimate.methods.teachers import HarderReading, NearStart, Teaching, lower_cased
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import MaskingSettings, is_language_model, masked_words
-from acclimate.recipes.guard import Guard
-from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.rounds import chooses_for_target
+from acclimate.recipes.recipe import Plan, Recipe, chooses_for_target
 from acclimate.recipes.tuning_text import held_out
 from acclimate.settings import Settings, UsageError
-from acclimate.spelling import argument
+from acclimate.spelling import argument, count
 from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage
+
+
+@dataclass(frozen=True)
+class Guard:
+    """How steady a tagger is: span F1 between its answers on target text without capitals, and the answers of the
+    tagger it began as on the text as it is written. A tagger that gets steadier comes nearer to those. On text that has
+    no capitals nothing can come nearer than the start, which is then kept.
+
+    0 for a tagger that has drifted: on the text as it is written, too, its answers must agree with the first ones, and
+    there all types count alike. Answers that agree need not be right. What the guard sees is a tagger that forgets
+    types, or finds names everywhere.
+    """
+
+    text: Corpus
+    start: Corpus  # the same sentences under the tags of the tagger as it began
+    least: float  # so well the answers must agree with those
+    is_blind: bool = field(default=False, init=False)
+    lowest: float = field(default=0.0, init=False)
+
+    @classmethod
+    def of(cls, tagger: Tagger, text: Corpus, least: float) -> Guard:
+        return cls(text, predict(tagger, text), least)
+
+    @property
+    def name(self) -> str:
+        return f"steadiness on target text ({count(len(self.text), 'sentence')})"
+
+    def __call__(self, tagger: Tagger) -> float:
+        if agreement(self.start, predict(tagger, self.text), by_type=True) < self.least:
+            return 0.0
+        return agreement(self.start, predict(tagger, self.text.map(lower_cased)))
+
+    def told(self, score: float) -> str:
+        return f"steadiness {100 * score:.2f}" if score else "drifted"
+
+
+def agreement(one: Corpus, other: Corpus, by_type: bool = False) -> float:
+    """Between two answers to the same sentences, from 0 to 1: span F1, over all spans or as the mean over types. For
+    plain tags it is the share of words with the same tag. Two answers without any span agree."""
+    pairs = list(zip(one, other, strict=True))
+    if one.kind == "plain":
+        words = [a == b for mine, theirs in pairs for a, b in zip(mine.tags or (), theirs.tags or (), strict=True)]
+        return sum(words) / len(words)
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for mine, theirs in pairs:
+        for label in {span.label for span in (*mine.spans, *theirs.spans)}:
+            spans = ([span for span in each.spans if span.label == label] for each in (mine, theirs))
+            tallies[label] += Tally.of(*spans)
+    if not tallies:
+        return 1.0
+    return fmean(tally.f1 for tally in tallies.values()) if by_type else sum(tallies.values(), Tally()).f1
+
 
 EVALUATIONS = 5
 RATE, LABELLED_RATE = 0.05, 0.5  # guesses are followed with more care than labels

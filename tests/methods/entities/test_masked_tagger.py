@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.entities.masked_tagger import MaskedTagger, MaskedView
 from acclimate.methods.masking.catalogue import policy_names
-from acclimate.methods.masking.joint import JointMasking
+from acclimate.methods.mslm import JointMasking, MaskedTagger, MaskedView
 
 Make = Callable[..., MaskedTagger]
 

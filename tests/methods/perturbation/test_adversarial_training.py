@@ -13,10 +13,9 @@ from torch import Tensor, nn
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.masked_words import WordChanges
-from acclimate.methods.perturbation.noise import noise_for
+from acclimate.methods.perturbation.adversarial import AdversarialTraining, noise_for
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.perturbation.word_changes import WordChanges
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger

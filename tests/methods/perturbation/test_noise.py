@@ -10,7 +10,7 @@ from slow_noise import LONG, NOBODY, RADII, gradients, places, slow_noise, view_
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.perturbation.noise import along, noise_for, norms
+from acclimate.methods.perturbation.adversarial import along, noise_for, norms
 from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger

@@ -12,8 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.perturbation.word_changes import WordChanges
 from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings

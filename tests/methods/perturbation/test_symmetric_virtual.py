@@ -11,7 +11,7 @@ from slow_noise import NOBODY, view_of
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.perturbation.noise import LETTERS
+from acclimate.methods.perturbation.adversarial import LETTERS
 from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, both_ways, by_largest
 from acclimate.model.cuda_graphs.cast_weights import WeightCast
 from acclimate.model.learner import View

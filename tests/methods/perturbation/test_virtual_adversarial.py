@@ -10,7 +10,7 @@ from slow_noise import NOBODY, RADII, view_of
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.perturbation.noise import noise_for
+from acclimate.methods.perturbation.adversarial import noise_for
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining, dropout_held_still
 from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger

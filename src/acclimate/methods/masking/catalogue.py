@@ -12,10 +12,16 @@ from acclimate.data.collocations import Collocations, Measure, build_collocation
 from acclimate.data.corpus import Corpus
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.methods.masking.adversarial import Adversarial, Estimator
-from acclimate.methods.masking.density_ratio import DensityRatio, piece_counts
-from acclimate.methods.masking.entropy import Entropy
-from acclimate.methods.masking.part_of_speech import CONTENT, PartOfSpeech
-from acclimate.methods.masking.policy import Mixture, Policy, Uniform
+from acclimate.methods.masking.policy import (
+    CONTENT,
+    DensityRatio,
+    Entropy,
+    Mixture,
+    PartOfSpeech,
+    Policy,
+    Uniform,
+    piece_counts,
+)
 from acclimate.methods.masking.word_runs import collocations, spans
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.settings import Settings, UsageError

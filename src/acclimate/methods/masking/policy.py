@@ -1,11 +1,21 @@
-"""Policies decide which places of a batch are hidden: their interface, chance, and mixtures of chance and another."""
+"""Masking policies: which places of a batch are hidden (Vu, Phung, Haffari 2020, section 5)."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.methods.masking.masked_batch import MaskedBatch
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.inference.part_of_speech import PartOfSpeechTagger
+from acclimate.methods.masking.masked_batch import MaskedBatch, looking
+from acclimate.methods.masking.subset_distribution import SubsetDistribution
+from acclimate.model.cuda_graphs.cast_weights import cast_module
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import MlmHead
 
 
 class Policy(nn.Module):
@@ -95,3 +105,140 @@ class Mixture(Policy):
     def chosen_by(self, rows: int) -> list[str]:
         named = set(self._rows.tolist())
         return [self.policy.name if row in named else self.rest.name for row in range(rows)]
+
+
+_EDGE = 1e-4  # a ratio of 0 or 1 would forbid or force a piece
+
+
+class DensityRatio(Policy):
+    """A piece's chance is r = max(1 - P_source / P_target, 0), handed to the same distribution over subsets that the
+    adversary uses. Needs no training and no look at the sentence."""
+
+    name = "density-ratio"
+
+    def __init__(self, source_counts: Tensor, target_counts: Tensor) -> None:
+        """How often each piece of the vocabulary occurs in either text (piece)."""
+        super().__init__()
+        ratios = density_ratios(source_counts, target_counts)
+        self.register_buffer("scores", ratios.clamp(_EDGE, 1 - _EDGE).logit(), persistent=False)
+        self.scores: Tensor
+
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        scores = batch.per_place(self.scores[batch.pieces])
+        return SubsetDistribution(scores, batch.allowed, batch.sizes, batch.most).draw().float()
+
+
+def density_ratios(source_counts: Tensor, target_counts: Tensor) -> Tensor:
+    """r of each piece; 0 for one that the target does not have."""
+    source, target = (counts.double() / counts.sum().clamp(min=1) for counts in (source_counts, target_counts))
+    found = 1 - source / target.where(target > 0, torch.inf)
+    return torch.where(target > 0, found, 0.0).clamp(min=0).float()
+
+
+def piece_counts(encoder: Transformer, sentences: Iterable[Sentence]) -> Tensor:
+    """How often each piece of the encoder's vocabulary occurs (piece)."""
+    counts = torch.zeros(len(encoder.pieces.tokenizer), dtype=torch.long)
+    for sentence in sentences:
+        numbers = [number for word in encoder.pieces.of_words(sentence.words) for number in word]
+        counts.index_add_(0, torch.tensor(numbers), torch.ones(len(numbers), dtype=torch.long))
+    return counts
+
+
+# places whose scores of the whole vocabulary are in memory together
+_AT_ONCE = {"cpu": 256, "cuda": 2048}
+# those of them whose entropies are found together: a CPU likes what fits into its cache, and large pieces of memory it
+# gets from the system anew each time
+_FEW = {"cpu": 32}
+
+
+class Entropy(Policy):
+    """One reading of the text as it is tells how unsure the guesser is at each piece.
+
+    `proportional` draws without replacement in proportion to the entropies, so that masks change from pass to pass;
+    `top` takes the highest, always the same for the same weights. The paper says the second, its code does the first
+    (with replacement).
+    """
+
+    name = "entropy"
+
+    def __init__(self, choice: Literal["proportional", "top"] = "proportional") -> None:
+        super().__init__()
+        self.choice = choice
+
+    @torch.no_grad()
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        _, mlm_head = batch.model
+        with looking(batch.pieces.device, batch.quick):
+            entropies = batch.per_place(entropies_of(mlm_head, batch.states))
+        if self.choice == "top":
+            return entropies
+        return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
+
+
+@torch.no_grad()
+def entropies_of(mlm_head: MlmHead, states: Tensor, at_once: int | None = None) -> Tensor:
+    """Entropy in nats of the guesser's distribution at every place (row, piece), from states (row, piece, feature). The
+    scores of the vocabulary are made and forgotten some places at a time."""
+    kind = states.device.type
+    flat = states.flatten(0, -2)
+    at_once = at_once or _AT_ONCE.get(kind, 1024)
+    few = _FEW.get(kind, at_once)
+    parts: list[Tensor] = []
+    with ExitStack() as stack:
+        if torch.is_autocast_enabled(kind):
+            # the table of pieces is cast once, not for each part
+            flat = flat.to(torch.get_autocast_dtype(kind))
+            stack.enter_context(cast_module(mlm_head, flat.dtype))
+        for start in range(0, len(flat), at_once):
+            scores = mlm_head(flat[start : start + at_once])
+            parts += [entropy(scores[first : first + few]) for first in range(0, len(scores), few)]
+    return torch.cat(parts).view(states.shape[:-1])
+
+
+def entropy(scores: Tensor) -> Tensor:
+    """Of the softmax over the last axis, in few passes: they cost as much as the product that the scores come from."""
+    scores = scores.float()
+    away = scores - scores.amax(-1, keepdim=True)
+    weights = away.exp()
+    total = weights.sum(-1)
+    mean: Tensor = torch.linalg.vecdot(weights, away) / total  # einsum is slower on a CPU
+    return total.log() - mean
+
+
+CONTENT = ("VERB", "NOUN", "ADJ", "PRON", "ADV")  # the paper's list; proper nouns are not in it
+
+
+class PartOfSpeech(Policy):
+    """Draws without replacement, content words with weight 0.8 and the rest with 0.2.
+
+    The paper does not say whether 80 % is a weight or a share of what is hidden; read as weights. A sentence is tagged
+    when it first comes, and its tags are remembered: of large text a run may read only a part.
+    """
+
+    name = "pos"
+
+    def __init__(
+        self, tagger: PartOfSpeechTagger, content: Sequence[str] = CONTENT, weight: float = 0.8, other: float = 0.2
+    ) -> None:
+        super().__init__()
+        if weight <= 0 or other < 0:
+            raise ValueError(f"The weights of content words ({weight}) and others ({other}) must not be below 0.")
+        self.tagger, self.content, self.weight, self.other = tagger, frozenset(content), weight, other
+        self._known: dict[tuple[str, ...], list[float]] = {}
+
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        device = batch.pieces.device
+        fresh = [sentence for sentence in batch.originals if sentence.words not in self._known]
+        if fresh:
+            self._learn(fresh, device)
+        weights = [weight for sentence in batch.originals for weight in self._known[sentence.words]]
+        spread = batch.spread(torch.tensor(weights).to(device, non_blocking=True))
+        return spread.clamp(min=1e-9).log() + gumbel_like(spread)
+
+    def _learn(self, sentences: Sequence[Sentence], device: torch.device) -> None:
+        text = Corpus.of({sentence.words: Sentence(sentence.words) for sentence in sentences}.values())
+        with torch.autocast(device.type, enabled=False):
+            tagged = self.tagger.tag(text)
+        for sentence in tagged:
+            tags = sentence.tags or ()
+            self._known[sentence.words] = [self.weight if tag in self.content else self.other for tag in tags]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.methods.masking.masked_batch import looking
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.noise import LETTERS, Radii, Scope, along, noise_for
+from acclimate.methods.perturbation.adversarial import LETTERS, Radii, Scope, along, noise_for
 from acclimate.methods.tagging import Average, count_of
 from acclimate.model.cuda_graphs.cast_weights import uncast_weights
 from acclimate.model.learner import Learner, NoView, View

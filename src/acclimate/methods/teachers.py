@@ -1,34 +1,146 @@
-"""Teaching without labels: a tagger learns the target's text from what it guesses itself.
-
-A teacher reads each sentence as it is written. A student reads the same sentence made harder: some words are hidden,
-and some sentences have lost their capitals. The student learns the teacher's probabilities of all tags. So it learns to
-find by the context what the teacher finds by the word (Xie et al. 2020, and for taggers without their source Liang et
-al. 2020, BOND).
-
-Three things keep a mistake from being learnt again and again:
-
-- The teacher moves slowly. It begins as the tagger that was given, and follows the student as a moving average.
-- A guess counts by how far it can be trusted. The teacher reads the sentence once more, with other words hidden; where
-  the two answers differ, the word counts less.
-- Every type counts. Nearly all words are O, and a tagger that says O everywhere would be right nearly always.
-"""
+"""Teachers: distillation (PDALN, equation 11), Mean Teacher, and teaching without labels."""
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import split_tag
-from acclimate.methods.distillation import log_probabilities
-from acclimate.methods.mean_teacher import MeanTeacher
 from acclimate.methods.objective import Objective
+from acclimate.methods.tagging import Average, count_of
 from acclimate.model.encoders.encoder import Change
 from acclimate.model.learner import Learner, NoView, View
 from acclimate.model.tagger import Tagger
+
+TagProbabilities = Literal["marginals", "softmax"]
+"""What the probability of a tag is: that of the head, counting every path (marginals of a CRF), or a softmax of the
+word's own scores, which does not know the neighbours."""
+
+
+def frozen_copy(tagger: Tagger) -> Tagger:
+    """The same weights, which nothing will move any more, and without dropout."""
+    return copy.deepcopy(tagger).eval().requires_grad_(False)
+
+
+def log_probabilities(view: View, probabilities: TagProbabilities) -> Tensor:
+    """Log probability of each tag at each word, (sentence, word, tag)."""
+    with torch.autocast(view.scores.device.type, enabled=False):
+        exact = torch.promote_types(view.scores.dtype, torch.float32)
+        if probabilities == "softmax":
+            return view.scores.to(exact).log_softmax(-1)
+        return view.marginals.to(exact).clamp_min(torch.finfo(exact).tiny).log()
+
+
+def cross_entropy(teacher: Tensor, student: Tensor, mask: Tensor, average: Average = "word") -> Tensor:
+    """Of two distributions given by their logarithms (sentence, word, tag): the mean over all words (PDALN, equation
+    11), or their sum in each sentence, and the mean of that.
+
+    Where both are the same it is the teacher's entropy, and has no gradient.
+    """
+    each = -(teacher.exp() * student).sum(-1)  # (sentence, word)
+    return each.masked_fill(~mask, 0).sum() / count_of(mask, average)
+
+
+class Distillation(Objective):
+    """Cross-entropy of a frozen teacher and the learner on the source sentences (PDALN's augmented ones), or on the
+    target's.
+
+    Needs no labels. Reaches the learner only. The teacher reads the words that the learner reads.
+    """
+
+    def __init__(
+        self,
+        teacher: Tagger,
+        probabilities: TagProbabilities = "marginals",
+        domain: Literal["source", "target"] = "source",
+        average: Average = "word",
+    ) -> None:
+        super().__init__()
+        if any(weight.requires_grad for weight in teacher.parameters()) or teacher.training:
+            raise ValueError("A teacher does not learn: hand in frozen_copy(tagger).")
+        self._teacher = (teacher,)  # no part of this module: a checkpoint need not hold it, and `train` would wake it
+        self.probabilities: TagProbabilities = probabilities
+        self.domain, self.average = domain, average
+
+    @property
+    def teacher(self) -> Tagger:
+        return self._teacher[0]
+
+    def begin(self, learner: Learner) -> None:
+        self.teacher.to(learner.device)
+
+    def forward(self, source: View, target: View) -> Tensor:
+        view = source if self.domain == "source" else target
+        with torch.no_grad():
+            taught = log_probabilities(View(self.teacher, view.sentences), self.probabilities)
+        return cross_entropy(taught, log_probabilities(view, self.probabilities), view.sentences.mask, self.average)
+
+
+def rising(update: int, updates: int) -> float:
+    """exp(-5 (1 - t)²), t the share of the updates that is done: an untrained teacher is hardly listened to."""
+    return math.exp(-5 * (1 - min(1.0, update / max(1, updates))) ** 2)
+
+
+class MeanTeacher(Objective):
+    """How far the probabilities of each tag are from the teacher's at each word of the unlabelled target sentences:
+    squared differences, summed over the tags.
+
+    Needs no labels. The teacher's weights follow the learner's after every update, `decay` of them staying what they
+    were; after the first `warm_up` updates it is the `later` one. Reaches the learner only.
+    """
+
+    def __init__(
+        self,
+        tagger: Tagger,
+        decay: float = 0.99,
+        later: float = 0.995,
+        warm_up: int = 300,
+        probabilities: TagProbabilities = "marginals",
+        average: Average = "word",
+    ) -> None:
+        super().__init__()
+        self.teacher = frozen_copy(tagger)  # a part of this module: a checkpoint must hold what nobody else knows
+        self.decay, self.later, self.warm_up = decay, later, warm_up
+        self.probabilities: TagProbabilities = probabilities
+        self.average = average
+        self.update = 0
+
+    def train(self, mode: bool = True) -> MeanTeacher:
+        super().train(mode)
+        self.teacher.eval()  # it never drops anything
+        return self
+
+    def forward(self, source: View, target: View) -> Tensor:
+        sentences = target.sentences
+        with torch.no_grad():
+            taught = log_probabilities(View(self.teacher, sentences), self.probabilities).exp()
+        differences = (
+            (log_probabilities(target, self.probabilities).exp() - taught).square().sum(-1)
+        )  # (sentence, word)
+        counted = sentences.mask & ~sentences.labelled.unsqueeze(1)
+        return differences.masked_fill(~counted, 0).sum() / count_of(counted, self.average)
+
+    def before_update(self, update: int) -> None:
+        self.update = update
+
+    @torch.no_grad()
+    def after_update(self, learner: Learner) -> None:
+        decay = self.decay if self.update < self.warm_up else self.later
+        weights: dict[str, Any] = learner.state_dict()
+        pairs = [(value, weights[name].to(value.dtype)) for name, value in self.teacher.state_dict().items()]
+        moving = [pair for pair in pairs if pair[0].is_floating_point()]
+        # all at once: one by one, a GPU would wait for a hundred small orders
+        torch._foreach_lerp_([mine for mine, _ in moving], [theirs for _, theirs in moving], 1 - decay)
+        for mine, theirs in pairs:
+            if not mine.is_floating_point():
+                mine.copy_(theirs)
 
 
 @dataclass(frozen=True)
