@@ -14,7 +14,7 @@ from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import RaceSettings
 from acclimate.recipes.catalogue import RECIPES
-from acclimate.recipes.compose_objectives import OBJECTIVES
+from acclimate.recipes.compose_parts import OBJECTIVES
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
 from acclimate.settings import Settings, dump_yaml, explained_yaml

@@ -12,7 +12,7 @@ from test_every_recipe import QUICK, Losses
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.compose_stages import ComposeSettings
+from acclimate.recipes.compose_parts import ComposeSettings
 from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError, UsageError, complete
 

@@ -176,7 +176,7 @@ def test_without_unlabelled_text_the_target_is_the_few(build: Build, plan: Plan)
 
 def test_rounds_stand_on_exchanged_entities_made_anew_by_another_seed(build: Build, plan: Plan) -> None:
     known = {sentence.words for sentence in (*plan.source, *plan.target.labelled())}
-    texts = [round_text(plan, number) for number in (1, 2, 1)]
+    texts = [round_text(plan, number)[0] for number in (1, 2, 1)]
     assert texts[0].sentences == texts[2].sentences != texts[1].sentences
     assert all(sentence.words not in known and sentence.tags is not None for text in texts for sentence in text)
     first, one, other, _ = stages_of(build(), plan)
@@ -186,10 +186,10 @@ def test_rounds_stand_on_exchanged_entities_made_anew_by_another_seed(build: Bui
 
 
 def test_without_augmentation_rounds_stand_on_a_sample_and_the_few(plan: Plan) -> None:
-    text = round_text(with_options(plan, augment=False, source_sentences=5), 1)
+    text = round_text(with_options(plan, augment=False, source_sentences=5), 1)[0]
     assert len(text) == 5 + 4
     assert {*plan.source.sentences, *plan.target.labelled().sentences}.issuperset(text.sentences)
-    assert len(round_text(with_options(plan, augment=False, source_sentences=None), 1)) == len(plan.source) + 4
+    assert len(round_text(with_options(plan, augment=False, source_sentences=None), 1)[0]) == len(plan.source) + 4
 
 
 def test_tags_may_be_learnt_from_augmented_sentences_alone(build: Build, plan: Plan) -> None:

@@ -20,12 +20,11 @@ from acclimate.model.learner import Learner, NoView, View
 from acclimate.model.tagger import Tagger
 
 TagProbabilities = Literal["marginals", "softmax"]
-"""What the probability of a tag is: that of the head, counting every path (marginals of a CRF), or a softmax of the
-word's own scores, which does not know the neighbours."""
+"""Tag probabilities: marginals of the CRF, or a softmax of the word's own scores."""
 
 
 def frozen_copy(tagger: Tagger) -> Tagger:
-    """The same weights, which nothing will move any more, and without dropout."""
+    """A copy of the tagger that no longer learns and has no dropout."""
     return copy.deepcopy(tagger).eval().requires_grad_(False)
 
 
@@ -39,21 +38,14 @@ def log_probabilities(view: View, probabilities: TagProbabilities) -> Tensor:
 
 
 def cross_entropy(teacher: Tensor, student: Tensor, mask: Tensor, average: Average = "word") -> Tensor:
-    """Of two distributions given by their logarithms (sentence, word, tag): the mean over all words (PDALN, equation
-    11), or their sum in each sentence, and the mean of that.
-
-    Where both are the same it is the teacher's entropy, and has no gradient.
-    """
+    """Cross-entropy of two distributions given as logs (sentence, word, tag): mean over words (PDALN, equation 11), or
+    mean over sentences of their words' sum."""
     each = -(teacher.exp() * student).sum(-1)  # (sentence, word)
     return each.masked_fill(~mask, 0).sum() / count_of(mask, average)
 
 
 class Distillation(Objective):
-    """Cross-entropy of a frozen teacher and the learner on the source sentences (PDALN's augmented ones), or on the
-    target's.
-
-    Needs no labels. Reaches the learner only. The teacher reads the words that the learner reads.
-    """
+    """Cross-entropy between a frozen teacher's tag probabilities and the learner's. Needs no labels."""
 
     def __init__(
         self,
@@ -65,7 +57,7 @@ class Distillation(Objective):
         super().__init__()
         if any(weight.requires_grad for weight in teacher.parameters()) or teacher.training:
             raise ValueError("A teacher does not learn: hand in frozen_copy(tagger).")
-        self._teacher = (teacher,)  # no part of this module: a checkpoint need not hold it, and `train` would wake it
+        self._teacher = (teacher,)  # hidden from nn.Module: no part of checkpoints, and `train` must not reach it
         self.probabilities: TagProbabilities = probabilities
         self.domain, self.average = domain, average
 
@@ -84,17 +76,13 @@ class Distillation(Objective):
 
 
 def rising(update: int, updates: int) -> float:
-    """exp(-5 (1 - t)²), t the share of the updates that is done: an untrained teacher is hardly listened to."""
+    """Ramp-up exp(-5 (1 - t)²), where t is the share of the warm-up that is done."""
     return math.exp(-5 * (1 - min(1.0, update / max(1, updates))) ** 2)
 
 
 class MeanTeacher(Objective):
-    """How far the probabilities of each tag are from the teacher's at each word of the unlabelled target sentences:
-    squared differences, summed over the tags.
-
-    Needs no labels. The teacher's weights follow the learner's after every update, `decay` of them staying what they
-    were; after the first `warm_up` updates it is the `later` one. Reaches the learner only.
-    """
+    """Squared differences to the tag probabilities of a moving-average teacher, on unlabelled target sentences
+    (Tarvainen and Valpola 2017)."""
 
     def __init__(
         self,
@@ -106,7 +94,7 @@ class MeanTeacher(Objective):
         average: Average = "word",
     ) -> None:
         super().__init__()
-        self.teacher = frozen_copy(tagger)  # a part of this module: a checkpoint must hold what nobody else knows
+        self.teacher = frozen_copy(tagger)  # a part of this module, so that checkpoints hold it
         self.decay, self.later, self.warm_up = decay, later, warm_up
         self.probabilities: TagProbabilities = probabilities
         self.average = average
@@ -114,16 +102,15 @@ class MeanTeacher(Objective):
 
     def train(self, mode: bool = True) -> MeanTeacher:
         super().train(mode)
-        self.teacher.eval()  # it never drops anything
+        self.teacher.eval()
         return self
 
     def forward(self, source: View, target: View) -> Tensor:
         sentences = target.sentences
         with torch.no_grad():
             taught = log_probabilities(View(self.teacher, sentences), self.probabilities).exp()
-        differences = (
-            (log_probabilities(target, self.probabilities).exp() - taught).square().sum(-1)
-        )  # (sentence, word)
+        student = log_probabilities(target, self.probabilities).exp()
+        differences = (student - taught).square().sum(-1)  # (sentence, word)
         counted = sentences.mask & ~sentences.labelled.unsqueeze(1)
         return differences.masked_fill(~counted, 0).sum() / count_of(counted, self.average)
 
@@ -136,7 +123,7 @@ class MeanTeacher(Objective):
         weights: dict[str, Any] = learner.state_dict()
         pairs = [(value, weights[name].to(value.dtype)) for name, value in self.teacher.state_dict().items()]
         moving = [pair for pair in pairs if pair[0].is_floating_point()]
-        # all at once: one by one, a GPU would wait for a hundred small orders
+        # one launch for all parameters
         torch._foreach_lerp_([mine for mine, _ in moving], [theirs for _, theirs in moving], 1 - decay)
         for mine, theirs in pairs:
             if not mine.is_floating_point():
@@ -145,7 +132,8 @@ class MeanTeacher(Objective):
 
 @dataclass(frozen=True)
 class HarderReading:
-    """Shares of what a reading loses: `hidden` of the words, and the capitals of `lower_cased` of the sentences."""
+    """Reads sentences with a share `hidden` of the words masked, and a share `lower_cased` of the sentences in lower
+    case."""
 
     hidden: float = 0.15
     lower_cased: float = 0.3
@@ -171,29 +159,20 @@ def lower_cased(sentence: Sentence) -> Sentence:
 
 
 def trust(one: Tensor, other: Tensor) -> Tensor:
-    """How much of two distributions (…, tag) is common to both, from 0 to 1."""
+    """Agreement of two distributions (…, tag): the sum of the tag-wise minimum, from 0 to 1."""
     return torch.minimum(one, other).sum(-1)
 
 
 def balance(guesses: Tensor, types: Tensor, counted: Tensor, strength: float) -> Tensor:
-    """A weight for each word (sentence, word), so that rare types are heard.
-
-    `guesses` (sentence, word, tag) are summed to types by `types` (tag, type), and `counted` says how much each word
-    counts. A type that n words are guessed to have weighs n ** -strength: with 0 each word counts alike, with 1 each
-    type does. Fewer than one word is taken for one: a type that hardly occurs is no type to learn.
-    """
+    """A weight per word (sentence, word): a type that n words are predicted to have weighs n ** -strength."""
     shares = guesses @ types
     sizes = (shares * counted.unsqueeze(-1)).sum((0, 1)).clamp_min(1)
     return shares @ sizes.pow(-strength)
 
 
 class Teaching(MeanTeacher):
-    """Cross-entropy of the teacher's guesses and the student's on a harder reading of the target sentences, weighted by
-    trust and balance, and divided by the sum of the weights.
-
-    Needs no labels. Reaches the learner only. Tags of types that the tagger began without (`new_labels`) count as O on
-    both sides: a teacher that does not know a type must not teach that there is none of it.
-    """
+    """Cross-entropy of teacher and student, weighted by trust and balance; the student reads a harder version of the
+    sentence. Tags of `new_labels`, which the teacher does not know, count as O on both sides."""
 
     def __init__(
         self,
@@ -226,23 +205,20 @@ class Teaching(MeanTeacher):
             return (weights * losses).sum() / weights.sum().clamp_min(torch.finfo(weights.dtype).eps)
 
     def probabilities_of(self, view: View) -> Tensor:
-        """Of each tag that the tagger began with, (sentence, word, tag)."""
+        """Probabilities of the tags that the tagger began with, (sentence, word, tag)."""
         found = log_probabilities(view, "marginals").exp()
         with torch.autocast(found.device.type, enabled=False):
             return found @ self.merging.to(found.dtype)
 
 
 def _members(names: Sequence[str], groups: Sequence[str], others: Sequence[str] = ()) -> Tensor:
-    """Which group each name belongs to, (name, group), as ones; a tag of one of the `others` belongs to the first."""
+    """Which group each name belongs to, one-hot (name, group); names in no group belong to the first."""
     numbers = [groups.index(name) if name in groups else 0 for name in names]
     return torch.nn.functional.one_hot(torch.tensor(numbers), len(groups)).float()
 
 
 class NearStart(Objective):
-    """Half the squared distance of all weights from where they began (L2-SP; Li, Grandvalet, Davoine 2018).
-
-    Needs no labels, and no sentences either. A tagger that learns from itself has nothing else to hold it.
-    """
+    """Half the squared distance of all weights from where they began (L2-SP; Li, Grandvalet, Davoine 2018)."""
 
     def __init__(self, tagger: Tagger) -> None:
         super().__init__()

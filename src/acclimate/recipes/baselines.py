@@ -1,4 +1,4 @@
-"""What other methods are compared with: no adaptation, self-training and La-DTL."""
+"""What other methods are compared with: no adaptation, labelled target text alone, self-training and La-DTL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acclimate.methods.alignment.mmd import BANK, WordDiscrepancy
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan, Recipe
+from acclimate.recipes.recipe import Plan, Recipe, shortened
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
@@ -36,13 +36,12 @@ class TargetOnlySettings(Settings):
 
 def target_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     least = getattr(plan.options, "least_updates", LEAST_UPDATES)
-    batches = plan.batches(tagger, {SOURCE: plan.target.labelled()})  # the only domain there is
+    batches = plan.batches(tagger, {SOURCE: plan.target.labelled()})
     yield Stage("target", {"tag": Tagging()}, batches, long_enough(plan.training, batches.epoch_length, least))
 
 
 def long_enough(training: TrainingSettings, epoch_length: int, least: int) -> TrainingSettings:
-    """The training settings, with more updates where the text is so short that the epochs would soon be over. Who sets
-    the number of updates gets that number."""
+    """The training settings, with more updates for a short text, unless the number of updates is set."""
     if training.updates is not None or training.updates_for(epoch_length) >= least:
         return training
     every = max(1, least // 20) if training.evaluate_every is None else training.evaluate_every
@@ -83,30 +82,24 @@ class SelfTrainingSettings(Settings):
 
 
 def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
-    """Stages after plain training on the source, which the baseline has already done."""
+    """Rounds of pseudo-labelling (Scudder 1965; Yarowsky 1995) after plain training on the source."""
     options: SelfTrainingSettings = plan.options
-    training = plan.training
     for number in range(1, options.rounds + 1):
-        believed = surest(tagger, plan.target, options.keep)
-        batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: believed}, shift=number)
-        updates = max(1, round(options.share * training.updates_for(batches.epoch_length)))
-        yield Stage(
-            f"round-{number}",
-            {"tag": Tagging(), "believe": Tagging("target")},
-            batches,
-            training.model_copy(update={"updates": updates}),
-            weights={"believe": options.weight},
-        )
+        labelled = surest(tagger, plan.target, options.keep)
+        batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: labelled}, shift=number)
+        objectives = {"tag": Tagging(), "believe": Tagging("target")}
+        training = shortened(plan.training, options.share, batches)
+        yield Stage(f"round-{number}", objectives, batches, training, weights={"believe": options.weight})
 
 
 def surest(tagger: Tagger, target: Corpus, share: float) -> Corpus:
-    """The target sentences whose tags the tagger is surest of, under those tags. True labels, where given, are kept."""
+    """The target sentences under the tagger's most confident predictions; true labels are kept."""
     text = target.filter(lambda sentence: sentence.tags is None)
     confidences = sentence_confidences(tagger, text)
     ranked = sorted(range(len(text)), key=lambda number: -confidences[number])
-    kept = sorted(ranked[: max(1, round(share * len(text)))])
-    believed = predict(tagger, text.select(kept))
-    return Corpus.of((*target.labelled(), *believed), f"{target.name}, self-labelled", tagger.labels.kind)
+    chosen = sorted(ranked[: max(1, round(share * len(text)))])
+    labelled = predict(tagger, text.select(chosen))
+    return Corpus.of((*target.labelled(), *labelled), f"{target.name}, self-labelled", tagger.labels.kind)
 
 
 SELF_TRAINING = Recipe(
@@ -130,6 +123,8 @@ class LaDtlSettings(Settings):
 
 
 def la_dtl(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    """La-DTL (Wang et al. 2018): words of one label are made alike in both domains. Both have one CRF here, so the
+    paper's second half, a target CRF that is kept near the source's, is left out."""
     options: LaDtlSettings = plan.options
     objectives: dict[str, Objective] = {"tag": TaggingOfAll("sentence")}
     if options.weight > 0:

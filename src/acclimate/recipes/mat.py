@@ -1,8 +1,6 @@
-"""Masked adversarial training (MAT; Chen, Liu, Ruan, Lu 2020).
-
-The tagger learns each batch twice: as it is, and with a small worst-case noise on its embeddings, in sentences of which
-a few have a word hidden or swapped. `rate=0` is adversarial training alone, radii of 0 are masking alone.
-"""
+"""Masked adversarial training (MAT; Chen, Liu, Ruan, Lu 2020): the tagger learns each batch twice, as it is, and under
+worst-case noise with a few words hidden or swapped. `rate=0` is adversarial training alone, radii of 0 are masking
+alone."""
 
 from __future__ import annotations
 
@@ -72,8 +70,6 @@ class MaskedNoiseSettings(Settings):
     """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
     normalise: Normalise = "weighted"
     """How to normalise the embeddings of character-cnn-lstm, so that they cannot outgrow the noise; or none."""
-    same_dropout: bool = False
-    """Use the same dropout mask for the clean and the noisy sentences."""
     recompute_context: bool = False
     """Recompute the frozen contextual features of a sentence after a word has changed."""
 
@@ -93,23 +89,26 @@ class MatSettings(MaskedNoiseSettings):
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: MatSettings = plan.options
-    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
-    radius = options.radius
-    if options.virtual > 0 and not (radius.words or radius.characters if lstm else radius.pieces):
+    if options.virtual > 0 and not has_noise(tagger, options.radius):
         raise UsageError("options.virtual needs noise: set options.radius above 0.")
     if options.virtual > 0 and not len(plan.target):
         raise UsageError("options.virtual needs target text: give --target (adapt(tagger, source, target, ...)).")
     if options.virtual > 0 and options.second is not None:
         raise UsageError("options.virtual and options.second cannot be had together: take one of them.")
-    if options.second_column is not None and options.second is None:
-        raise UsageError("options.second_column is of no use without options.second, the file of a second task.")
-    if options.second_test is not None and options.second is None:
-        raise UsageError("options.second_test is of no use without options.second, the file of a second task.")
-    second, test = read_second(options), read_second_test(options)  # whatever is wrong with them is told now
+    for name in ("second_column", "second_test"):
+        if getattr(options, name) is not None and options.second is None:
+            raise UsageError(f"options.{name} is of no use without options.second, the file of a second task.")
+    second, test = read_second(options), read_second_test(options)
     if second is not None and test is not None:
         require_scorable(second.labels, test)
         require_spans(test)
     return ()
+
+
+def has_noise(tagger: Tagger, radius: RadiusSettings) -> bool:
+    """Whether any radius that this tagger's encoder uses is above 0."""
+    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
+    return bool(radius.words or radius.characters if lstm else radius.pieces)
 
 
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -122,14 +121,9 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     batches: Stream
     if second is not None:
         learner = Siblings({SOURCE: tagger, TARGET: tagger.sibling(second.labels, tagger.encoder)})
-        settings = plan.training
-        batches = Alternating(
-            {SOURCE: text, TARGET: second},
-            settings.words_per_batch,
-            settings.sentences_per_batch,
-            plan.seed,
-            tagger.encoder.count_pieces,
-        )
+        words, sentences = plan.training.words_per_batch, plan.training.sentences_per_batch
+        count = tagger.encoder.count_pieces
+        batches = Alternating({SOURCE: text, TARGET: second}, words, sentences, plan.seed, count)
     elif options.virtual > 0:
         batches = plan.batches(tagger, {SOURCE: text, TARGET: plan.target.unlabelled()})
         objectives["virtual"] = VirtualAdversarialTraining(
@@ -148,13 +142,13 @@ def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 
 
 def read_words(plan: Plan) -> Corpus:
-    """Whatever words a batch may hold."""
+    """The text of all words that a batch may hold."""
     text, second = plan.source.labelled() + plan.target.labelled(), read_second(plan.options)
     return text if second is None else text + second.unlabelled()
 
 
 def normalise_tables(tagger: Tagger, text: Corpus, kind: Normalise) -> tuple[str, ...]:
-    """Have the tables of character-cnn-lstm normalised, unless they are already; says what was done."""
+    """Normalise the embedding tables of character-cnn-lstm, unless they are already; says what was done."""
     encoder = tagger.encoder
     if not isinstance(encoder, CharacterCnnLstm) or kind in ("none", encoder.settings.normalise):
         return ()
@@ -165,28 +159,14 @@ def normalise_tables(tagger: Tagger, text: Corpus, kind: Normalise) -> tuple[str
 def masked_adversarial(
     task: Objective, radii: Mapping[str, Radii], text: Corpus, options: MaskedNoiseSettings
 ) -> AdversarialTraining:
-    """The task on the sentences, and on their masked and noisy twins (equations 7 to 9)."""
-    substitutes = Substitutes(
-        options.substitute,
-        options.mean,
-        options.deviation,
-        options.gaussian,
-        options.distribution,
-        options.temperature,
-    )
-    changes = None
+    """The task on the sentences, and on the same sentences masked and noisy (equations 7 to 9)."""
+    how = options.substitute, options.mean, options.deviation, options.gaussian, options.distribution
+    substitutes, changes = Substitutes(*how, options.temperature), None
     if options.rate > 0:
-        changes = WordChanges(
-            sorted(text.vocabulary), options.rate, options.hide, substitutes, options.recompute_context
-        )
+        words = sorted(text.vocabulary)
+        changes = WordChanges(words, options.rate, options.hide, substitutes, options.recompute_context)
     return AdversarialTraining(
-        task,
-        radii,
-        weight=options.weight,
-        scope=options.scope,
-        changes=changes,
-        same_dropout=options.same_dropout,
-        by_size=options.by_size,
+        task, radii, weight=options.weight, scope=options.scope, changes=changes, by_size=options.by_size
     )
 
 

@@ -1,4 +1,7 @@
-"""PDALN"""
+"""PDALN (Zhang, Yu, Fu, Wang, Wei, Yu, Zhang 2021): alignment, contrast, and rounds of teaching on augmented text.
+Without labelled target sentences there is one stage (equation 8). With a few, words of one tag are aligned as well
+(equation 9); then come rounds on augmented sentences (equation 10), taught by the tagger of the last round (equation
+11)."""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from acclimate.data.batches import TARGET, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import take_sentences
-from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, SentenceDiscrepancy, WordDiscrepancy
+from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.augmentation.anchors import Anchored, Augmentation, augment_with_anchors
 from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open_synonyms
 from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
@@ -27,12 +30,12 @@ from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabiliti
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.mat import RadiusSettings
-from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights
+from acclimate.recipes.mat import RadiusSettings, has_noise
+from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights, unlabelled
 from acclimate.settings import Settings, UsageError
 from acclimate.training.optimizers import completed
 from acclimate.training.settings import Schedule, TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import Stage, Watch
 
 ONLY_DELETION = (
     "The contrast edited sentences by leaving words out, never by synonyms: the tagger's word table began without "
@@ -83,7 +86,7 @@ def edit_for(tagger: Tagger, plan: Plan) -> Edit:
 
 
 def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
-    """From the files that are named, or else from the vectors that the encoder began with."""
+    """Synonyms from the files that are named, or else from the vectors that the encoder began with."""
     options: EditSettings = plan.options
     words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
     if is_named(options):
@@ -94,13 +97,13 @@ def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
             "Name a source (synonyms, wordnet or vectors), or give the tagger vectors: tagger.lstm.vectors=glove."
         )
     encoder = tagger.encoder
-    if isinstance(encoder, CharacterCnnLstm):  # its table has random rows as well, of words without a vector
+    if isinstance(encoder, CharacterCnnLstm):  # its table also has random rows
         return open_synonyms(vectors=encoder.settings.vectors, words=words)
     return nearest_in(encoder, words)
 
 
 def knows_synonyms(tagger: Tagger, options: EditSettings) -> bool:
-    """Whether there is a source: files, or vectors that the encoder began with. The LSTM's table may have none."""
+    """Whether there are synonyms: files, or vectors that the encoder began with."""
     encoder = tagger.encoder
     return is_named(options) or not isinstance(encoder, CharacterCnnLstm) or encoder.settings.vectors is not None
 
@@ -110,14 +113,14 @@ def is_named(options: EditSettings) -> bool:
 
 
 def only_deletes(tagger: Tagger, options: ContrastSettings) -> bool:
-    """Whether sentences were to be edited in two ways, and can be edited in one only."""
+    """Whether sentences were to be edited in two ways, and only words can be left out."""
     return options.edits == "both" and not knows_synonyms(tagger, options)
 
 
 @torch.no_grad()
 def nearest_in(encoder: Encoder, words: Collection[str]) -> NearestWords:
-    """Neighbours in the encoder's own table, of words that are one piece: the mean of several says how a word is
-    spelled, not how it is used. Words that share one vector are those that the encoder does not know."""
+    """Neighbours in the encoder's own table, of words that are one piece. Words that share a vector are unknown to
+    it."""
     listed = sorted({word.lower() for word in words if word.isalpha()})
     listed = [word for word, size in zip(listed, encoder.sizes_of(listed), strict=True) if size == 1]
     if not listed:
@@ -191,8 +194,6 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """Weight of each tag in L_w: one number, or a number per tag (0.25 for tags not listed)."""
     unbiased: bool = False
     """Use the unbiased MMD estimator in L_d and L_w, without the kernel value of a point with itself."""
-    scale_free: bool = False
-    """Make L_d and L_w independent of the scale of the features, so that shrinking them does not lower the loss."""
     most_words: int = Field(256, ge=1)
     """Maximum number of words per tag and domain that L_w samples from a batch."""
     probabilities: TagProbabilities = "marginals"
@@ -220,8 +221,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
 
 
 SCALE: Average = "sentence"
-"""Every term is a mean over sentences, as the CRF's likelihood and the contrast are. The paper has its equation 11 as a
-mean over words; that is the same loss with another gamma."""
+"""Every term is a mean over sentences. The paper's mean over words in equation 11 is the same with another gamma."""
 
 Terms = dict[str, tuple[float, Objective]]
 """The terms of a loss by name, with their weights."""
@@ -238,34 +238,27 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     patience = Patience(options.patience)
     for number in range(1, options.rounds + 1):
         teacher = frozen_copy(tagger)
-        made = exchanged_for(plan, number) if options.augment else None
-        text = plain_text(plan, number) if made is None else made.corpus
+        text, watches = round_text(plan, number)
         batches = batches_of(tagger, plan, text, shift=number)
         training = round_training(plan, batches)
-        terms = teaching(
-            alignment(tagger, plan, edit, number), teacher, plan, training.updates_for(batches.epoch_length)
-        )
-        yield replace(
-            stage(f"round-{number}", terms, batches, training),
-            selector=plan.selector if options.keep_best else None,
-            watches=() if made is None else (Anchored(made.variants),),
-        )
-        # where the selector has gone back to what was before this round, the next one starts there, on other text
+        updates = training.updates_for(batches.epoch_length)
+        terms = teaching(alignment(tagger, plan, edit, number), teacher, plan, updates)
+        selector = plan.selector if options.keep_best else None
+        yield replace(stage(f"round-{number}", terms, batches, training), selector=selector, watches=watches)
         if options.keep_best and patience.ends_after(undone=same_weights(teacher, tagger)):
             return
 
 
 def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) -> Terms:
-    """Equation 8, 9 or 10, whichever the data allow. A term of weight 0 is not there at all."""
+    """The loss terms of equation 8, 9 or 10, whichever the data allow."""
     options: PdalnSettings = plan.options
     few = plan.target.labelled()
     both = bool(few) and not (number and options.augmented_only)
     terms: Terms = {"tag": (1.0, TaggingOfAll(SCALE) if both else Tagging("source", SCALE))}
-    kernel = SCALE_FREE if options.scale_free else MEDIANS
     if options.alpha > 0:
-        terms["sentences"] = (options.alpha, SentenceDiscrepancy(kernel, options.unbiased))
+        terms["sentences"] = (options.alpha, SentenceDiscrepancy(unbiased=options.unbiased))
     if options.beta > 0 and few:
-        words = WordDiscrepancy(options.mu, kernel, options.unbiased, options.most_words)
+        words = WordDiscrepancy(options.mu, unbiased=options.unbiased, most=options.most_words)
         terms["words"] = (options.beta, words)
     if edit is not None:
         terms["contrast"] = (options.contrast, contrast(tagger, plan, edit, number))
@@ -275,7 +268,7 @@ def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) ->
 def teaching(
     terms: Terms, teacher: Tagger, plan: Plan, updates: int
 ) -> Mapping[str, tuple[float | Schedule, Objective]]:
-    """Equation 11: the terms of a round, and who teaches in it. With gamma 0 nobody does."""
+    """Equation 11: the terms of a round with those of the teacher."""
     options: PdalnSettings = plan.options
     if options.variant == "distillation" and options.gamma > 0:
         rest = 1 - options.gamma
@@ -292,7 +285,7 @@ def teaching(
 
 
 def noisy(virtual: VirtualSettings) -> Objective:
-    """Tags of target words must not change under noise."""
+    """Tags of target words must not change under noise (VAT)."""
     if virtual.kind == "bond":
         return SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
     return VirtualAdversarialTraining(virtual.radius.model_dump(), [TARGET], average=SCALE)
@@ -311,35 +304,30 @@ def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
     )
 
 
-def round_text(plan: Plan, number: int) -> Corpus:
-    """What takes the source's place in a round: made anew each time, by another seed."""
-    return exchanged_for(plan, number).corpus if plan.options.augment else plain_text(plan, number)
-
-
-def exchanged_for(plan: Plan, number: int) -> Augmentation:
-    return exchanged(plan.source.labelled(), plan.target.labelled(), plan.options, plan.seed * 1_000 + number)
-
-
-def plain_text(plan: Plan, number: int) -> Corpus:
-    """A sample of the source and the labelled target sentences, as they are."""
-    source, most = plan.source.labelled(), plan.options.source_sentences
-    count = len(source) if most is None else min(len(source), most)
-    return take_sentences(source, count, plan.seed * 1_000 + number) + plan.target.labelled()
+def round_text(plan: Plan, number: int) -> tuple[Corpus, tuple[Watch, ...]]:
+    """The text of a round in the source's place, made anew by another seed, and what notes how it was made."""
+    options: PdalnSettings = plan.options
+    source, few, seed = plan.source.labelled(), plan.target.labelled(), plan.seed * 1_000 + number
+    if options.augment:
+        made = exchanged(source, few, options, seed)
+        return made.corpus, (Anchored(made.variants),)
+    most = options.source_sentences
+    return take_sentences(source, len(source) if most is None else min(len(source), most), seed) + few, ()
 
 
 def exchanged(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> Augmentation:
-    """Sentences of both domains with entities of the other one, and what was exchanged for what."""
+    """Sentences of both domains with entities of the other one."""
     return augment_with_anchors(source, few, **options.model_dump(include=set(AnchorSettings.model_fields)), seed=seed)
 
 
 def batches_of(tagger: Tagger, plan: Plan, first: Corpus, shift: int = 0) -> Stream:
     """A batch of source or augmented sentences beside one of the target; half of that is labelled, if any is."""
-    few, text = plan.target.labelled(), plan.target.filter(lambda sentence: sentence.tags is None)
+    few, text = plan.target.labelled(), unlabelled(plan)
     return plan.batches_beside(tagger, first, [corpus for corpus in (few, text) if corpus] or [text], shift)
 
 
 def round_training(plan: Plan, batches: Stream) -> TrainingSettings:
-    """So many passes over the round's text, at a lower rate; never more updates than were asked for."""
+    """`round_epochs` passes at a lower rate, and never more updates than the run's."""
     options: PdalnSettings = plan.options
     rate = plan.training.learning_rate
     lower = None if rate is None else options.round_rate * rate
@@ -368,7 +356,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
         return warnings
     if options.variant == "mean-teacher" and all(sentence.tags is not None for sentence in plan.target):
         raise UsageError("options.variant=mean-teacher learns from unlabelled target text: give --target as well.")
-    if options.variant == "vat" and options.virtual.kind == "mat" and not any(noise_sizes(tagger, options)):
+    if options.variant == "vat" and options.virtual.kind == "mat" and not has_noise(tagger, options.virtual.radius):
         raise UsageError("options.variant=vat needs noise: set options.virtual.radius above 0.")
     if options.augment and options.rounds:
         check_anchors(plan)
@@ -382,7 +370,7 @@ def check_mu(tagger: Tagger, options: PdalnSettings) -> None:
 
 
 def check_unlabelled(options: PdalnSettings) -> None:
-    """Equation 8 is all there is."""
+    """Without labelled target sentences only equation 8 is left."""
     if options.variant in ("mean-teacher", "vat"):
         raise UsageError(
             f"options.variant={options.variant} needs labelled target sentences: without any there are no rounds. Give "
@@ -397,7 +385,7 @@ def check_unlabelled(options: PdalnSettings) -> None:
 
 def check_anchors(plan: Plan) -> None:
     try:
-        text = round_text(plan, 1)
+        text, _ = round_text(plan, 1)
     except InputError as problem:
         raise InputError(f"{problem} Without exchanged entities: options.augment=false.") from None
     if not len(text):
@@ -408,7 +396,7 @@ def check_anchors(plan: Plan) -> None:
 
 
 def check_edits(tagger: Tagger, plan: Plan) -> None:
-    """Files that cannot be read, and ones that nobody would read, are told at once."""
+    """Refuse files of synonyms that cannot be read or would not be used."""
     options: PdalnSettings = plan.options
     named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
     if named and (options.edits == "deletion" or options.contrast == 0):
@@ -421,12 +409,6 @@ def check_edits(tagger: Tagger, plan: Plan) -> None:
         raise UsageError(f"options.edits=synonyms: {problem}") from None
     except (OSError, InputError) as problem:
         raise InputError(f"options.{named[0] if named else 'edits'}: {problem}") from None
-
-
-def noise_sizes(tagger: Tagger, options: PdalnSettings) -> tuple[float, ...]:
-    radius = options.virtual.radius
-    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
-    return (radius.words, radius.characters) if lstm else (radius.pieces,)
 
 
 PDALN = Recipe(

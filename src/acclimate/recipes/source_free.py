@@ -1,4 +1,6 @@
-"""Adapt a trained tagger without its source."""
+"""Adapt a trained tagger on target text alone: it predicts hidden words (domain tuning), and a moving-average teacher
+teaches it on harder readings, while its weights stay near the start. Labelled target sentences, or else a guard without
+labels, choose the state. With a source it begins with plain training on it."""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import MaskingSettings, is_language_model, masked_words
-from acclimate.recipes.recipe import Plan, Recipe, chooses_for_target
+from acclimate.recipes.recipe import Plan, Recipe, chooses_for_target, unlabelled
 from acclimate.recipes.tuning_text import held_out
 from acclimate.settings import Settings, UsageError
 from acclimate.spelling import argument, count
@@ -32,18 +34,13 @@ from acclimate.training.stage import LastUpdate, Selector, Stage
 
 @dataclass(frozen=True)
 class Guard:
-    """How steady a tagger is: span F1 between its answers on target text without capitals, and the answers of the
-    tagger it began as on the text as it is written. A tagger that gets steadier comes nearer to those. On text that has
-    no capitals nothing can come nearer than the start, which is then kept.
-
-    0 for a tagger that has drifted: on the text as it is written, too, its answers must agree with the first ones, and
-    there all types count alike. Answers that agree need not be right. What the guard sees is a tagger that forgets
-    types, or finds names everywhere.
-    """
+    """Scores a tagger without labels: the agreement of its answers on lower-cased target text with the first answers on
+    the text as it is. 0 for a tagger that has drifted: whose answers on the text as it is no longer agree with the
+    first ones."""
 
     text: Corpus
     start: Corpus  # the same sentences under the tags of the tagger as it began
-    least: float  # so well the answers must agree with those
+    least: float  # agreement below this is drift
     is_blind: bool = field(default=False, init=False)
     lowest: float = field(default=0.0, init=False)
 
@@ -65,8 +62,7 @@ class Guard:
 
 
 def agreement(one: Corpus, other: Corpus, by_type: bool = False) -> float:
-    """Between two answers to the same sentences, from 0 to 1: span F1, over all spans or as the mean over types. For
-    plain tags it is the share of words with the same tag. Two answers without any span agree."""
+    """Agreement of two answers to the same sentences: span F1 (or its mean over types), for plain tags accuracy."""
     pairs = list(zip(one, other, strict=True))
     if one.kind == "plain":
         words = [a == b for mine, theirs in pairs for a, b in zip(mine.tags or (), theirs.tags or (), strict=True)]
@@ -82,8 +78,8 @@ def agreement(one: Corpus, other: Corpus, by_type: bool = False) -> float:
 
 
 EVALUATIONS = 5
-RATE, LABELLED_RATE = 0.05, 0.5  # guesses are followed with more care than labels
-HELD_OUT = 0.1  # of the text, for the guard
+RATE, LABELLED_RATE = 0.05, 0.5
+HELD_OUT = 0.1  # share of the text for the guard
 
 
 class SourceFreeSettings(Settings):
@@ -138,9 +134,8 @@ def source_free(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
 
 
 def text_of(plan: Plan) -> tuple[Corpus, Corpus]:
-    """The target's bare text to learn from, and what of it the guard watches: text that is not learnt, unless there is
-    too little to hold any out."""
-    text = plan.target.filter(lambda sentence: sentence.tags is None)
+    """The target text to learn from, and the text that the guard watches: held out, unless there is too little."""
+    text = unlabelled(plan)
     if not is_guarded(plan):
         return text, Corpus(())
     learnt, watched = held_out(text, HELD_OUT, plan.seed)
@@ -148,13 +143,13 @@ def text_of(plan: Plan) -> tuple[Corpus, Corpus]:
 
 
 def is_guarded(plan: Plan) -> bool:
-    """Labelled sentences may rightly lead far from the start, and a guard without labels would not let them."""
+    """Whether the guard chooses: labelled sentences may rightly lead far from the start."""
     options: SourceFreeSettings = plan.options
     return bool(options.guard) and not chooses_for_target(plan) and not len(plan.target.labelled())
 
 
 def selector_of(tagger: Tagger, plan: Plan, watched: Corpus) -> Selector:
-    """Whoever can see the target. Sentences of the source choose nothing."""
+    """The run's selector if it scores the target, or else the guard."""
     if plan.selector is not None and chooses_for_target(plan):
         return plan.selector
     return Guard.of(tagger, watched, plan.options.guard) if len(watched) else LastUpdate()
@@ -174,7 +169,7 @@ def training_of(tagger: Tagger, plan: Plan) -> TrainingSettings:
 
 
 def tunes(tagger: Tagger, plan: Plan) -> bool:
-    """Whether hidden words are guessed."""
+    """Whether hidden words are predicted."""
     options: SourceFreeSettings = plan.options
     return options.tuning > 0 and len(text_of(plan)[0]) > 0 and is_language_model(tagger)
 
@@ -187,16 +182,16 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
             "There is nothing to learn: no target sentence is labelled, and nothing is learnt from the text. Set "
             "options.teaching above 0."
         )
-    said = []
+    warnings = []
     if text and options.tuning and not is_language_model(tagger):
-        said.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
+        warnings.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
     if few and not chooses_for_target(plan):
-        with_select = f" with {argument('select', 'target-dev')}" if len(plan.source) else ""  # else it chooses anyhow
-        said.append(
+        with_select = f" with {argument('select', 'target-dev')}" if len(plan.source) else ""
+        warnings.append(
             "Nothing watches whether this helps, and the last state is kept: labelled sentences could choose "
             f"({argument('target_dev')}{with_select})."
         )
-    return tuple(said)
+    return tuple(warnings)
 
 
 SOURCE_FREE = Recipe(
