@@ -19,41 +19,37 @@ from acclimate.model.language_model import MlmHead
 
 
 class Policy(nn.Module):
-    """Gives every place a priority; those with the highest are hidden, as many as the batch asks for.
-
-    Chance is part of the priority: asked twice about the same row, a policy may answer otherwise (dynamic masking).
-    """
+    """Gives every place a priority; those with the highest are hidden. Asked twice, it may answer otherwise."""
 
     name = "policy"
 
     def forward(self, batch: MaskedBatch) -> Tensor:
-        """Priorities (row, piece). What stands at places that may not be chosen does not matter."""
+        """Priorities (row, piece); those of places that may not be hidden do not matter."""
         raise NotImplementedError
 
     def before_update(self, update: int) -> None:
         """The number of the update that begins, the same in every process."""
 
     def reward(self, losses: Tensor) -> None:
-        """Hear how hard each row was: the mean loss at its hidden pieces (row), without a gradient."""
+        """Learn how hard each row was: the mean loss at its hidden pieces (row), without a gradient."""
 
     def loss(self) -> Tensor | None:
         """The policy's own loss after the rewards of this update; None when it has nothing to learn."""
         return None
 
     def chosen_by(self, rows: int) -> list[str]:
-        """Which policy decided each row of the last batch; they differ in mixtures."""
+        """Which policy decided each row of the last batch."""
         return [self.name] * rows
 
 
 def gumbel_like(values: Tensor) -> Tensor:
-    """Noise that makes the top K of log weights a draw without replacement in proportion to the weights."""
+    """Gumbel noise: the top K of log weights plus it are a draw without replacement by the weights."""
     waits = torch.empty_like(values, dtype=torch.float32).exponential_()
     return -waits.clamp(min=torch.finfo(torch.float32).tiny).log()
 
 
 class Uniform(Policy):
-    """Every place alike. With `whole_words` a piece shares the lot of its word; where the budget is counted in pieces
-    only the last word drawn may then be hidden in part."""
+    """All places alike; with `whole_words` all pieces of a word have one priority."""
 
     def __init__(self, whole_words: bool = False) -> None:
         super().__init__()
@@ -70,8 +66,7 @@ class Uniform(Policy):
 
 
 class Mixture(Policy):
-    """Each row tosses a coin. Only the rows of the named policy are shown to it and rewarded: a reward for what chance
-    did would teach it nonsense."""
+    """Each row is masked by the policy or at random; only its own rows are shown to the policy and rewarded."""
 
     def __init__(self, policy: Policy, share: float = 0.5) -> None:
         super().__init__()
@@ -83,7 +78,7 @@ class Mixture(Policy):
         self._there = self._rows
 
     def forward(self, batch: MaskedBatch) -> Tensor:
-        # tossed on the CPU: how many rows it will be is then known without waiting for a GPU
+        # drawn on the CPU, so that the number of rows is known without waiting for a GPU
         self._rows = torch.nonzero(torch.rand(len(batch.pieces)) < self.share).squeeze(1)
         priorities: Tensor = self.rest(batch)
         if not len(self._rows):
@@ -107,12 +102,12 @@ class Mixture(Policy):
         return [self.policy.name if row in named else self.rest.name for row in range(rows)]
 
 
-_EDGE = 1e-4  # a ratio of 0 or 1 would forbid or force a piece
+_EDGE = 1e-4  # keeps ratios off 0 and 1
 
 
 class DensityRatio(Policy):
-    """A piece's chance is r = max(1 - P_source / P_target, 0), handed to the same distribution over subsets that the
-    adversary uses. Needs no training and no look at the sentence."""
+    """Draws pieces by r = max(1 - P_source / P_target, 0), which prefers words of the target (the "rw" strategy of the
+    released code)."""
 
     name = "density-ratio"
 
@@ -131,8 +126,8 @@ class DensityRatio(Policy):
 def density_ratios(source_counts: Tensor, target_counts: Tensor) -> Tensor:
     """r of each piece; 0 for one that the target does not have."""
     source, target = (counts.double() / counts.sum().clamp(min=1) for counts in (source_counts, target_counts))
-    found = 1 - source / target.where(target > 0, torch.inf)
-    return torch.where(target > 0, found, 0.0).clamp(min=0).float()
+    ratios = 1 - source / target.where(target > 0, torch.inf)
+    return torch.where(target > 0, ratios, 0.0).clamp(min=0).float()
 
 
 def piece_counts(encoder: Transformer, sentences: Iterable[Sentence]) -> Tensor:
@@ -144,20 +139,13 @@ def piece_counts(encoder: Transformer, sentences: Iterable[Sentence]) -> Tensor:
     return counts
 
 
-# places whose scores of the whole vocabulary are in memory together
-_AT_ONCE = {"cpu": 256, "cuda": 2048}
-# those of them whose entropies are found together: a CPU likes what fits into its cache, and large pieces of memory it
-# gets from the system anew each time
-_FEW = {"cpu": 32}
+_AT_ONCE = {"cpu": 256, "cuda": 2048}  # places whose scores of the whole vocabulary are in memory together
+_FEW = {"cpu": 32}  # places whose entropies are computed together: these fit into a CPU's cache
 
 
 class Entropy(Policy):
-    """One reading of the text as it is tells how unsure the guesser is at each piece.
-
-    `proportional` draws without replacement in proportion to the entropies, so that masks change from pass to pass;
-    `top` takes the highest, always the same for the same weights. The paper says the second, its code does the first
-    (with replacement).
-    """
+    """By the entropy of the predictions on the unmasked text. `proportional` draws without replacement by it (as the
+    paper's code does with replacement); `top` takes the highest (as the paper says)."""
 
     name = "entropy"
 
@@ -177,8 +165,8 @@ class Entropy(Policy):
 
 @torch.no_grad()
 def entropies_of(mlm_head: MlmHead, states: Tensor, at_once: int | None = None) -> Tensor:
-    """Entropy in nats of the guesser's distribution at every place (row, piece), from states (row, piece, feature). The
-    scores of the vocabulary are made and forgotten some places at a time."""
+    """Entropy in nats of the predicted distribution at every place (row, piece), from states (row, piece, feature), for
+    `at_once` places at a time."""
     kind = states.device.type
     flat = states.flatten(0, -2)
     at_once = at_once or _AT_ONCE.get(kind, 1024)
@@ -186,7 +174,6 @@ def entropies_of(mlm_head: MlmHead, states: Tensor, at_once: int | None = None) 
     parts: list[Tensor] = []
     with ExitStack() as stack:
         if torch.is_autocast_enabled(kind):
-            # the table of pieces is cast once, not for each part
             flat = flat.to(torch.get_autocast_dtype(kind))
             stack.enter_context(cast_module(mlm_head, flat.dtype))
         for start in range(0, len(flat), at_once):
@@ -196,12 +183,12 @@ def entropies_of(mlm_head: MlmHead, states: Tensor, at_once: int | None = None) 
 
 
 def entropy(scores: Tensor) -> Tensor:
-    """Of the softmax over the last axis, in few passes: they cost as much as the product that the scores come from."""
+    """Of the softmax over the last axis, in few passes."""
     scores = scores.float()
     away = scores - scores.amax(-1, keepdim=True)
     weights = away.exp()
     total = weights.sum(-1)
-    mean: Tensor = torch.linalg.vecdot(weights, away) / total  # einsum is slower on a CPU
+    mean: Tensor = torch.linalg.vecdot(weights, away) / total
     return total.log() - mean
 
 
@@ -209,11 +196,8 @@ CONTENT = ("VERB", "NOUN", "ADJ", "PRON", "ADV")  # the paper's list; proper nou
 
 
 class PartOfSpeech(Policy):
-    """Draws without replacement, content words with weight 0.8 and the rest with 0.2.
-
-    The paper does not say whether 80 % is a weight or a share of what is hidden; read as weights. A sentence is tagged
-    when it first comes, and its tags are remembered: of large text a run may read only a part.
-    """
+    """Draws without replacement, content words with weight 0.8 and the rest with 0.2. Sentences are tagged when they
+    first come."""
 
     name = "pos"
 

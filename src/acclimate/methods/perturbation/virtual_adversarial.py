@@ -1,8 +1,4 @@
-"""Virtual adversarial training: tags must not change when the embeddings move a little.
-
-`VirtualAdversarialTraining` is that of Miyato et al. (2018); `SymmetricVirtualTraining` that of BOND (Liang et al.
-2020), with a tiny noise, sized word by word, and the divergence both ways.
-"""
+"""Virtual adversarial training (VAT): tags must not change when the embeddings move a little."""
 
 from __future__ import annotations
 
@@ -22,12 +18,8 @@ from acclimate.model.learner import Learner, NoView, View
 
 
 class VirtualAdversarialTraining(Objective):
-    """How far the tags move, word by word, under the noise that moves them most: KL(tags of x ‖ tags of x + noise).
-
-    Needs no labels, so that it can use target text. The tags are the head's own probabilities at each word (marginals
-    of the CRF). The direction comes from a few steps of the power method. Dropout is held still in all of its passes,
-    or most of the divergence would be that of two draws of it. Prefer `AdversarialTraining` where there are labels.
-    """
+    """KL(tags of x ‖ tags of x + noise) under the noise that moves the tag marginals most (Miyato et al. 2018). Needs
+    no labels; all passes are without dropout."""
 
     def __init__(
         self,
@@ -93,7 +85,7 @@ class VirtualAdversarialTraining(Objective):
 
 
 def _anew(view: View) -> View:
-    """The same sentences; what was computed without gradient is computed again."""
+    """The same sentences with nothing computed yet."""
     return View(view.tagger, view.sentences)
 
 
@@ -107,8 +99,7 @@ def _divergence(clean: Tensor, view: View) -> Tensor:
 
 @contextmanager
 def dropout_held_still(module: nn.Module) -> Iterator[None]:
-    """Everything as in prediction, but for recurrent layers: on a GPU those refuse a gradient then, and ours have no
-    dropout inside."""
+    """Evaluation mode, but for recurrent layers: cuDNN refuses their gradient in that mode."""
     woken = [part for part in module.modules() if part.training and not isinstance(part, nn.RNNBase)]
     for part in woken:
         part.training = False
@@ -123,11 +114,8 @@ EMBEDDINGS = ("words", LETTERS, "pieces")
 
 
 class SymmetricVirtualTraining(VirtualAdversarialTraining):
-    """KL(tags of x ‖ tags of x + noise) + KL(tags of x + noise ‖ tags of x); the gradient goes through both passes.
-
-    The noise is one step along the gradient at a tiny random one. In each token its largest number is `step`, however
-    large the embeddings are. It is computed in full precision: half of it would not feel such noise at all.
-    """
+    """KL in both directions, with the gradient through both passes (BOND; Liang et al. 2020). The noise is one step
+    along the gradient; in each token its largest value is `step`. It is computed in full precision."""
 
     def __init__(
         self,
@@ -138,7 +126,7 @@ class SymmetricVirtualTraining(VirtualAdversarialTraining):
         steps: int = 1,
         average: Average = "word",
     ) -> None:
-        """`trial` is the deviation of the first, random noise."""
+        """`trial` is the standard deviation of the first, random noise."""
         if trial <= 0:
             raise ValueError(f"The trial noise is above 0, not {trial}.")
         super().__init__(dict.fromkeys(EMBEDDINGS, step), domains, steps=steps, average=average)
@@ -165,13 +153,13 @@ class SymmetricVirtualTraining(VirtualAdversarialTraining):
 
 
 def by_largest(values: Tensor, rows_are_words: bool = False) -> Tensor:
-    """`values` (row, place, size), so that the largest number of each token is 1 or -1; nothing where all are 0."""
+    """`values` (row, place, size), scaled so that the largest absolute value of each token is 1; 0 where all are 0."""
     largest = values.abs().amax((1, 2) if rows_are_words else 2, keepdim=True)
     return along(values, largest, 1.0)
 
 
 def both_ways(before: Tensor, view: View) -> Tensor:
-    """The two divergences of all words, as one sum of products: nothing is lost where they are all but equal."""
+    """The two divergences of all words, as one sum of products, which is precise where they are almost equal."""
     tiny = torch.finfo(torch.float32).tiny
     after = view.marginals
     each = ((before - after) * (before.clamp_min(tiny).log() - after.clamp_min(tiny).log())).sum(-1)  # (sentence, word)
