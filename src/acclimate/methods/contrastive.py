@@ -1,4 +1,5 @@
-"""Contrast: a sentence must be more like its own edited twin than like any other sentence (PDALN, equation 7)."""
+"""Contrastive learning: a sentence must be more similar to its own edited twin than to other sentences (PDALN, equation
+7)."""
 
 from __future__ import annotations
 
@@ -16,15 +17,12 @@ from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spre
 from acclimate.model.learner import NoView, View
 
 Edit = Callable[[Sentence, random.Random], Sentence]
-"""The sentence with some words replaced or left out. What is drawn comes from the dice."""
+"""The sentence with some words replaced or left out."""
 
 
 def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05) -> Tensor:
-    """How hard it is to find each anchor's twin by likeness among the others, (sentence); vectors (sentence, size).
-
-    For each sentence the others' anchors and twins stand against its own twin: 2(B - 1) of them. The temperature
-    divides the likeness itself; printed outside the exponential it would be no temperature at all.
-    """
+    """Loss of finding each anchor's twin among the others by similarity, (sentence); vectors (sentence, size). There
+    are 2(B - 1) negatives; the temperature divides the similarity, inside the exponential."""
     with torch.autocast(anchors.device.type, enabled=False):
         exact = torch.promote_types(anchors.dtype, torch.float32)
         anchors, twins = anchors.to(exact), twins.to(exact)
@@ -35,13 +33,8 @@ def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05
 
 
 class Contrast(Objective):
-    """How well sentences are told from one another by their vectors, when each is shown beside an edited twin.
-
-    Needs no labels: all sentences of the batch take part, of both domains. Reaches the encoder and its own
-    matrix W. `edit` makes the twins. `size` of the vectors compared. Without `normalise`, likeness grows with their
-    length, and at this temperature nearly every softmax is saturated. `symmetric` lets the twin look for its
-    sentence as well.
-    """
+    """Contrastive loss on projected sentence vectors of both domains; `edit` makes the twins. Needs no labels.
+    `normalise` scales the vectors to length 1; `symmetric` also looks for the sentence of each twin."""
 
     def __init__(
         self,
@@ -54,8 +47,7 @@ class Contrast(Objective):
         symmetric: bool = False,
         seed: int = 0,
     ) -> None:
-        """`width` of the encoder's sentence vectors. What is edited depends on the seed and the number of the
-        update."""
+        """`width` of the encoder's sentence vectors. Edits depend on the seed and the number of the update."""
         super().__init__()
         if temperature <= 0:
             raise ValueError(f"The temperature of a contrast must be above 0, not {temperature}.")
@@ -91,11 +83,11 @@ class Contrast(Objective):
         return view.tagger.view(twins)
 
     def notes(self) -> Mapping[str, Any] | None:
-        """What was swapped or left out in the twins of some sentences."""
+        """What was changed in the twins of some sentences."""
         if not self.training:
             return None
-        found = [(old.words, new.words) for old, new in self._last if old.words != new.words]
-        rows = [noted_row(old, edits_between(old, new)) for old, new in spread(found)]
+        changed = [(old.words, new.words) for old, new in self._last if old.words != new.words]
+        rows = [noted_row(old, edits_between(old, new)) for old, new in spread(changed)]
         return {"kind": CHANGES, "by": "twins", "rows": rows}
 
     def vectors(self, view: View) -> Tensor:
@@ -105,5 +97,5 @@ class Contrast(Objective):
 
 
 def edited(sentences: Sequence[Sentence], edit: Edit, dice: random.Random) -> list[Sentence]:
-    """Without tags: nobody asks for them here."""
+    """The edited sentences, without tags."""
     return [edit(sentence, dice).with_tags(None) for sentence in sentences]

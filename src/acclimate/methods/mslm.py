@@ -34,7 +34,7 @@ from acclimate.model.language_model import MlmHead
 from acclimate.model.learner import Learner, Sentences, View
 from acclimate.model.tagger import Tagger
 
-SHOWN, TERM, BASE = 0, 1, 2  # what a word is: as it stands, hidden with its term (ELM), hidden by itself (BLM)
+SHOWN, TERM, BASE = 0, 1, 2  # kinds of words: not hidden, hidden with their term (ELM), hidden alone (BLM)
 Kinds = NDArray[np.int8]
 
 
@@ -45,12 +45,9 @@ def gold_spans(sentence: Sentence) -> Sequence[Span]:
 
 @dataclass(frozen=True)
 class JointMasking:
-    """Entity-level masking (ELM) of a share of a sentence's terms, and base-level masking (BLM) of a share of its words
-    among the generic rest. Both numbers are rounded up; the two never meet.
-
-    `other_terms` lets base-level masking take words of terms that are not hidden. `terms` says which spans of a
-    sentence are terms; for text without labels that may be a dictionary's matches.
-    """
+    """Entity-level masking (ELM) of a share of a sentence's entities, and base-level masking (BLM) of a share of its
+    words among the rest; both are rounded up. `other_terms` lets BLM take words of entities that are not hidden;
+    `terms` says which spans are terms."""
 
     elm: float = 1.0  # share of the terms
     blm: float = 0.075  # share of the words, terms counted
@@ -73,7 +70,7 @@ class JointMasking:
         return kinds
 
     def draw_fixed(self, sentence: Sentence, seed: int) -> Kinds:
-        """The draw that belongs to this very sentence: always the same, whatever was drawn before."""
+        """The draw that belongs to this sentence: always the same."""
         return self.draw(sentence, np.random.default_rng([seed, *_digest(sentence)]))
 
 
@@ -86,13 +83,12 @@ Normalise = Literal["masked", "weights"]
 
 
 class MaskWeights(NamedTuple):
-    """Two numbers that add up to 1 and do not change in a run."""
+    """Loss weights of both kinds, which add up to 1."""
 
     elm: float
     blm: float
 
 
-# what equal counts give too: without weights the loss keeps its size beside the others
 EVEN = MaskWeights(0.5, 0.5)
 
 
@@ -104,11 +100,8 @@ class MaskCounts(NamedTuple):
 
 
 def mask_weights(counts: MaskCounts, threshold: float = 0.5) -> MaskWeights:
-    """The rarer kind weighs more, but terms never less than the rest: their weights' ratio lies between 1 and e.
-
-    The released code compares the wrong one of the two with the threshold and so favours terms even where they are the
-    majority.
-    """
+    """The rarer kind weighs more, but terms never less than the rest (equations 2 to 5). The released code compares the
+    wrong one of the two with the threshold."""
     total = sum(counts)
     if not total:
         return EVEN
@@ -125,22 +118,18 @@ def count_masks(
     seed: int,
 ) -> MaskCounts:
     """The pieces that one pass over the training sentences hides; `sizes` says how many pieces each word has."""
-    found = {TERM: 0, BASE: 0}
+    counts = [0, 0, 0]
     for sentence in sentences:
         for kind, size in zip(masking.draw_fixed(sentence, seed).tolist(), sizes(sentence.words), strict=True):
-            if kind in found:
-                found[kind] += size
-    return MaskCounts(found[TERM], found[BASE])
+            counts[kind] += size
+    return MaskCounts(counts[TERM], counts[BASE])
 
 
 def weighted_loss(
     losses: Tensor, is_elm: Tensor, counted: Tensor, weights: MaskWeights, normalise: Normalise = "masked"
 ) -> Tensor:
-    """The cross-entropy of hidden pieces, those of terms at their weight, the others at theirs; all of one shape.
-
-    Where `counted` is False nothing counts. Divided by the number of hidden pieces, or by the sum of their weights, so
-    that it keeps one scale beside other losses.
-    """
+    """The cross-entropy of hidden pieces, weighted by their kind (equation 6), over those that are `counted`; divided
+    by their number or by the sum of their weights."""
     elm, blm = (losses.new_full((), weight) for weight in weights)
     costs = torch.where(is_elm, elm, blm) * counted
     divisor = counted.sum().clamp(min=1) if normalise == "masked" else costs.sum() + (~counted.any())
@@ -150,8 +139,7 @@ def weighted_loss(
 
 @dataclass(frozen=True)
 class Masks:
-    """What is hidden, and why. It stands with the sentences it belongs to: weights kept by the number of a step would
-    meet other words in the next epoch."""
+    """What is hidden, and why."""
 
     kinds: Tensor  # (word of the batch): shown, hidden with its term, hidden by itself; stays on the CPU
     is_elm: Tensor  # (row, piece), True at hidden pieces of terms
@@ -167,8 +155,8 @@ class Masks:
 
 
 def masks_of(sentences: Sentences, kinds: Tensor, special: Tensor) -> Masks:
-    """The kinds of words (word of the batch) laid over their pieces: a hidden word is hidden whole, in every row that
-    holds it. `special` pieces, such as [UNK], are hidden with their word too, but there is nothing to guess in them."""
+    """The kinds of words (word of the batch) as masks of their pieces. `special` pieces, such as [UNK], are hidden with
+    their word, but not predicted."""
     words = sentences.inputs["words"]
     of_pieces = kinds[words.clamp(min=0)].masked_fill(words < 0, SHOWN)
     hidden = of_pieces != SHOWN
@@ -184,8 +172,8 @@ def chosen_instead(policy: Policy, batch: MaskedBatch, sentences: Sentences) -> 
 
 
 def equal_batch(sentences: Sentences, kinds: Tensor) -> MaskedBatch:
-    """The rows of a batch, in which as many words are to be hidden as `kinds` hides: each word in the one row that it
-    has its features from."""
+    """The rows of a batch, in which as many words are to be hidden as `kinds` hides: each word in the row that it has
+    its features from."""
     inputs, first = sentences.inputs, _first_places(sentences)
     rows, length = inputs["pieces"].shape
     allowed = torch.zeros(rows * length, dtype=torch.bool)
@@ -218,18 +206,17 @@ def _kept(sentences: Sentences) -> Tensor:
 
 
 class MaskedView(View):
-    """Sentences with some words hidden: embeddings, features, scores and losses are those of the masked text. One
-    reading of it (`last_layer`) serves the guesser and the tag heads."""
+    """Sentences with some words hidden. One pass of the encoder (`last_layer`) serves the language-model head and the
+    tag heads."""
 
     def __init__(self, clean: View, sentences: Sentences, masks: Masks, masked_by: str) -> None:
-        """`clean` are the same sentences as they are, `masked_by` names who chose."""
+        """`clean` are the same sentences as they are, `masked_by` names the masking."""
         super().__init__(clean.tagger, sentences)
         self.clean, self.masks, self.masked_by = clean, masks, masked_by
 
 
 class MaskedTagger(Learner):
-    """A tagger and the language-model head of its encoder, to be trained together. Who wants tags asks the tagger
-    itself, which reads every word."""
+    """A tagger and the language-model head of its encoder, trained together on masked sentences."""
 
     def __init__(
         self,
@@ -240,14 +227,14 @@ class MaskedTagger(Learner):
         policy: Policy | None = None,
         seed: int | None = None,
     ) -> None:
-        """A `policy` hides other words than `masking` would, and just as many of each sentence. With a `seed` a
-        sentence always has the same words hidden; else they are drawn anew every time."""
+        """A `policy` hides other words than `masking` would, and just as many. With a `seed` a sentence always has the
+        same words hidden."""
         super().__init__()
         if policy is not None and seed is not None:
             raise ValueError(f"{policy.name} draws anew every time: only joint masking can hide the same words always.")
         self.tagger, self.mlm_head, self.corruption, self.policy = tagger, mlm_head, corruption, policy
         self.masking, self.seed = masking, seed
-        self._special = torch.tensor(self.encoder.pieces.tokenizer.all_special_ids)  # asked on the CPU alone
+        self._special = torch.tensor(self.encoder.pieces.tokenizer.all_special_ids)
 
     @property
     def encoder(self) -> Transformer:  # type: ignore[override]
@@ -270,7 +257,7 @@ class MaskedTagger(Learner):
         return view
 
     def askable(self, words: Sequence[str]) -> list[int]:
-        """How many pieces of each word can be guessed: all but special ones."""
+        """How many pieces of each word can be predicted: all but special ones."""
         special = set(self._special.tolist())
         return [sum(piece not in special for piece in pieces) for pieces in self.encoder.pieces.of_words(words)]
 
@@ -279,7 +266,7 @@ class MaskedTagger(Learner):
         if self.seed is not None:
             drawn = [self.masking.draw_fixed(sentence, self.seed) for sentence in sentences.originals]
         else:
-            dice = np.random.default_rng(int(torch.randint(2**62, ())))  # fixed by torch's own state, which is saved
+            dice = np.random.default_rng(int(torch.randint(2**62, ())))  # follows torch's state, which is saved
             drawn = [self.masking.draw(sentence, dice) for sentence in sentences.originals]
         kinds = torch.from_numpy(np.concatenate(drawn))
         if self.policy is None:
@@ -287,22 +274,18 @@ class MaskedTagger(Learner):
         return chosen_instead(self.policy, self._posed(equal_batch(sentences, kinds)), sentences)
 
     def _posed(self, batch: MaskedBatch) -> MaskedBatch:
-        """The batch where the encoder is, and with it: some policies look at the text."""
+        """The batch on the encoder's device, with the model."""
         names = ("pieces", "allowed", "sizes", "ordinary", "attention", "first", "words")
         moved = {name: getattr(batch, name).to(self.device, non_blocking=True) for name in names}
         return replace(batch, encoder=self.encoder, mlm_head=self.mlm_head, **moved)
 
 
 ReadBy = Literal["masked", "clean", "both"]
-_NOTED = 8  # sentences of a batch that are written down now and then
+_NOTED = 8  # sentences of a batch that the notes show
 
 
 class HiddenWords(Objective):
-    """Cross-entropy of the hidden pieces, each at the weight of its kind (L_MSLM). Reaches the encoder and its
-    language-model head; the weights are numbers.
-
-    Needs the views of a `MaskedTagger`. Other masks than joint ones know no terms: give them even weights.
-    """
+    """Cross-entropy of the hidden pieces, weighted by their kind (L_MSLM). Needs the views of a `MaskedTagger`."""
 
     def __init__(self, weights: MaskWeights = EVEN, normalise: Normalise = "masked") -> None:
         super().__init__()
@@ -319,8 +302,7 @@ class HiddenWords(Objective):
 
     @staticmethod
     def losses(view: MaskedView) -> Tensor:
-        """Of every hidden place, without weights (row, hidden); what stands where a row is only filled up is of no
-        meaning."""
+        """Of every hidden place, without weights (row, hidden)."""
         if view.mlm_head is None:
             raise ValueError(
                 "Hidden words need somebody to guess them: MaskedTagger(tagger, mlm_head_for(encoder), ...)."
@@ -335,24 +317,21 @@ class HiddenWords(Objective):
         return losses.view(wanted.shape)
 
     def notes(self) -> Mapping[str, Any] | None:
-        """Which words of some sentences were hidden last, and what they weighed."""
+        """Which words of some sentences were hidden last, and their loss weights."""
         if self._last is None or not self.training:
             return None
         by, kinds, sentences = (self._last[name] for name in ("by", "kinds", "sentences"))
         rows, begin = [], 0
         for sentence in sentences:
             here = kinds[begin : begin + len(sentence)]
-            rows.append(
-                {"words": list(sentence.words), "hidden": (here != SHOWN).nonzero().flatten().tolist(), "by": by}
-            )
+            hidden = (here != SHOWN).nonzero().flatten().tolist()
+            rows.append({"words": list(sentence.words), "hidden": hidden, "by": by})
             begin += len(sentence)
-        weights = {"elm": self.weights.elm, "blm": self.weights.blm}
-        return {"kind": "masks", "policy": by, "weights": weights, "rows": rows}
+        return {"kind": "masks", "policy": by, "weights": self.weights._asdict(), "rows": rows}
 
 
 class EntityDetection(Objective):
-    """Negative log-likelihood of the gold tags per word (L_ED), of the masked text, the text as it is, or the mean of
-    both. Reaches the encoder and the detection head."""
+    """Negative log-likelihood of the gold tags per word (L_ED), on the masked text, the clean text, or both."""
 
     def __init__(self, read: ReadBy = "masked") -> None:
         super().__init__()
@@ -366,7 +345,7 @@ class EntityDetection(Objective):
 
 
 class EntityClassification(Objective):
-    """Cross-entropy of the gold spans' types, per span (L_EL). Reaches the encoder and the classification head."""
+    """Cross-entropy of the gold spans' types, per span (L_EL)."""
 
     def __init__(self, read: ReadBy = "masked") -> None:
         super().__init__()

@@ -1,9 +1,6 @@
-"""Two small edits that leave a sentence's meaning much as it was: synonyms, and a few words less (PDALN, 4.2.1).
-
-Words of entities are never touched, and every tag goes along with its word. In text without labels, and in text with
-plain tags, nothing is protected. A sentence in which nothing can be changed comes back as it is. How much to change is
-not said in the paper; a fifth of the words is a choice of ours.
-"""
+"""Two small edits of a sentence: synonyms, and a few words less (PDALN, section 4.2.1). Words of entities are never
+touched; in text without labels, or with plain tags, nothing is protected. A sentence in which nothing can be changed
+comes back as it is."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from acclimate.methods.augmentation.synonyms import Synonyms
 
 
 def shuffled(count: int, dice: Random) -> Iterator[int]:
-    """The numbers below `count` in random order. Each is drawn when it is asked for: there may be billions."""
+    """The numbers below `count` in random order, each drawn when it is asked for: there may be billions."""
     moved: dict[int, int] = {}
     for place in range(count):
         other = place + number_below(count - place, dice)
@@ -26,10 +23,10 @@ def shuffled(count: int, dice: Random) -> Iterator[int]:
 
 def number_below(limit: int, dice: Random) -> int:
     """A random number from 0 on, for a limit of any size."""
-    if limit < 1 << 33:  # the first turn of what follows
+    if limit < 1 << 33:
         return int(dice.random() * (1 << 53)) * limit >> 53
     drawn = bits = 0
-    while bits < limit.bit_length() + 20:  # so many more that no number is favoured
+    while bits < limit.bit_length() + 20:  # 20 more, so that no number is favoured
         drawn = drawn << 53 | int(dice.random() * (1 << 53))
         bits += 53
     return drawn * limit >> bits
@@ -41,7 +38,7 @@ SHARE = 0.2
 def replace_synonyms(
     sentence: Sentence, synonyms: Synonyms, dice: Random, share: float = SHARE, kind: Kind = "spans"
 ) -> Sentence:
-    """Put a synonym in the place of this share of the words (one at least), as far as words have synonyms."""
+    """Replace this share of the words (at least one) by synonyms, as far as words have any."""
     _require_share(share)
     free = _free_words(sentence, kind)
     words = list(sentence.words)
@@ -64,11 +61,8 @@ def delete_span(
     kind: Kind = "spans",
     scheme: Scheme = "IOB2",
 ) -> Sentence:
-    """Leave out neighbouring words, this share of the sentence (one at least), or fewer where entities stand close.
-
-    One word remains at least. Span tags come back in `scheme`, which is to be that of the tags given. Two entities of
-    one type that come to touch stay two; in IO, which cannot say so, the words between them are not all left out.
-    """
+    """Leave out neighbouring words, this share of the sentence (at least one), or fewer where entities stand close. Two
+    entities of one type that come to touch stay two."""
     _require_share(share)
     free = set(_free_words(sentence, kind))
     longest = min(_how_many(share, sentence), len(sentence) - 1, len(free))
@@ -89,7 +83,7 @@ def edit_text(
     kind: Kind = "spans",
     scheme: Scheme = "IOB2",
 ) -> Sentence:
-    """One of the two edits, either as likely; the other one where it changes nothing."""
+    """One of the two edits, each with probability 1/2; the other one where it changes nothing."""
     deletes_first = synonyms is None or dice.random() < 0.5
     edited = sentence
     for deletes in (deletes_first, not deletes_first):

@@ -147,7 +147,7 @@ class RunsOfWords(Policy):
         self.name, self._order, self._asks = name, order, asks_for_room
 
     def forward(self, batch: MaskedBatch) -> Tensor:
-        dice = np.random.default_rng(int(torch.randint(2**62, ())))  # fixed by torch's own state, which is saved
+        dice = np.random.default_rng(int(torch.randint(2**62, ())))  # follows torch's state, which is saved
         rooms = room_of(batch) if self._asks(batch) else [None] * len(batch.originals)
         pairs = zip(batch.originals, rooms, strict=True)
         ranks = np.concatenate([_ranks(self._order(sentence.words, dice, room)) for sentence, room in pairs])
