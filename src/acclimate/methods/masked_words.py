@@ -96,11 +96,12 @@ class MaskedWords(Objective):
                 "MaskedWords(..., mlm_head=MlmHead.of(model))."
             )
         pieces, words = view.inputs["pieces"], view.inputs.get("words")
-        attention = view.inputs.get("attention")
+        attention = inside = view.inputs.get("attention")
+        first = None
         if words is not None:
             inside, first = words >= 0, word_beginnings(words)  # pieces of no word are special for any tokenizer
-        else:
-            inside, first = attention, None if self.continues is None else first_pieces(pieces, self.continues)
+        elif self.continues is not None:
+            first = first_pieces(pieces, self.continues)
         posed = pose(pieces, self.special, self.budget.share, inside, first, self.budget.by_words)
         return replace(
             posed,

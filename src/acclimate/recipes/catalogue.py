@@ -38,8 +38,7 @@ class _Recipes(UserDict[str, Recipe]):
         return recipe  # type: ignore[no-any-return]
 
 
-RECIPES = _Recipes()
-RECIPES.data = {  # type: ignore[assignment]
+_PLACES: dict[str, Any] = {
     BASELINE.name: BASELINE,
     TARGET_ONLY.name: TARGET_ONLY,
     "self-training": "baselines:SELF_TRAINING",
@@ -53,6 +52,8 @@ RECIPES.data = {  # type: ignore[assignment]
     "acclimate": "acclimate:ACCLIMATE",
     "compose": "compose:COMPOSE",
 }
+RECIPES = _Recipes()
+RECIPES.data = _PLACES
 
 
 def default_recipe(has_target: bool = True, has_source: bool = True) -> str:
