@@ -120,12 +120,7 @@ class MaskedWords(Objective):
         self._look = in_evaluation(torch.compile(Transformer.states))
 
     def losses(
-        self,
-        encoder: Transformer,
-        mlm_head: MlmHead,
-        pieces: Tensor,
-        hidden: Hidden,
-        attention: Tensor | None = None,
+        self, encoder: Transformer, mlm_head: MlmHead, pieces: Tensor, hidden: Hidden, attention: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """The mean loss over all hidden pieces, and that of each row (row), the second without a gradient."""
         states = encoder.states(self.corruption(pieces, hidden), attention)

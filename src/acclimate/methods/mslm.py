@@ -112,10 +112,7 @@ def mask_weights(counts: MaskCounts, threshold: float = 0.5) -> MaskWeights:
 
 
 def count_masks(
-    masking: JointMasking,
-    sentences: Iterable[Sentence],
-    sizes: Callable[[Sequence[str]], Sequence[int]],
-    seed: int,
+    masking: JointMasking, sentences: Iterable[Sentence], sizes: Callable[[Sequence[str]], Sequence[int]], seed: int
 ) -> MaskCounts:
     """The pieces that one pass over the training sentences hides; `sizes` says how many pieces each word has."""
     counts = [0, 0, 0]

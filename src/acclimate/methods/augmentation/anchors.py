@@ -319,11 +319,7 @@ def _sample(usable: Corpus, count: int | None, seed: int) -> Corpus:
 
 
 def _report(
-    corpus: Corpus,
-    partners: Mapping[str, Sequence[Mention]],
-    each: int,
-    usable: int,
-    made: Sequence[Sequence[Variant]],
+    corpus: Corpus, partners: Mapping[str, Sequence[Mention]], each: int, usable: int, made: Sequence[Sequence[Variant]]
 ) -> SideReport:
     untagged = sum(sentence.tags is None for sentence in corpus)
     bare = sum(sentence.tags is not None and not sentence.spans for sentence in corpus)

@@ -211,11 +211,7 @@ class NearestWords:
     words of letters that are not in `skip`."""
 
     def __init__(
-        self,
-        vectors: Mapping[str, Tensor],
-        most: int = 5,
-        least: float = 0.6,
-        skip: Collection[str] = STOP_WORDS,
+        self, vectors: Mapping[str, Tensor], most: int = 5, least: float = 0.6, skip: Collection[str] = STOP_WORDS
     ) -> None:
         if most < 1:
             raise ValueError(f"At least one word must be the nearest, not {most}.")

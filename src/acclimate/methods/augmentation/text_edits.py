@@ -55,11 +55,7 @@ def replace_synonyms(
 
 
 def delete_span(
-    sentence: Sentence,
-    dice: Random,
-    share: float = SHARE,
-    kind: Kind = "spans",
-    scheme: Scheme = "IOB2",
+    sentence: Sentence, dice: Random, share: float = SHARE, kind: Kind = "spans", scheme: Scheme = "IOB2"
 ) -> Sentence:
     """Leave out neighbouring words, this share of the sentence (at least one), or fewer where entities stand close. Two
     entities of one type that come to touch stay two."""

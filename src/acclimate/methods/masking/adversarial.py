@@ -10,10 +10,7 @@ from torch import Tensor, nn
 
 from acclimate.methods.masking.masked_batch import MaskedBatch, looking
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.sequential_subset_distribution import (
-    SequentialSubsetDistribution,
-    gumbel_path,
-)
+from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution, gumbel_path
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 Estimator = Literal["score", "gumbel-path"]
