@@ -16,7 +16,6 @@ from acclimate.data.reading import read_corpus
 from acclimate.inference.predict import require_scorable, require_spans
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining, Radii, Scope
-from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.perturbation.word_changes import Gaussian, SubstituteKind, Substitutes, WordChanges
 from acclimate.methods.perturbation.word_changes import Normalise as NormaliseLaw
 from acclimate.methods.tagging import Tagging, TaggingOfAll
@@ -75,10 +74,8 @@ class MaskedNoiseSettings(Settings):
 
 
 class MatSettings(MaskedNoiseSettings):
-    """Masked noise, virtual adversarial training beside it, and a second task."""
+    """Masked noise, and a second task."""
 
-    virtual: float = Field(0.0, ge=0)
-    """Weight of virtual adversarial training on the target text; 0: off."""
     second: str | None = None
     """Labelled file of a second task, trained at the same time on the same encoder; null: none."""
     second_column: int | str | None = None
@@ -89,12 +86,6 @@ class MatSettings(MaskedNoiseSettings):
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: MatSettings = plan.options
-    if options.virtual > 0 and not has_noise(tagger, options.radius):
-        raise UsageError("options.virtual needs noise: set options.radius above 0.")
-    if options.virtual > 0 and not len(plan.target):
-        raise UsageError("options.virtual needs target text: give --target (adapt(tagger, source, target, ...)).")
-    if options.virtual > 0 and options.second is not None:
-        raise UsageError("options.virtual and options.second cannot be had together: take one of them.")
     for name in ("second_column", "second_test"):
         if getattr(options, name) is not None and options.second is None:
             raise UsageError(f"options.{name} is of no use without options.second, the file of a second task.")
@@ -115,26 +106,17 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: MatSettings = plan.options
     remodel(tagger, plan)
     text, second = plan.source.labelled() + plan.target.labelled(), read_second(options)
-    radii = options.radius.model_dump()
-    objectives: dict[str, Objective] = {}
     learner: Learner | None = None
-    batches: Stream
+    batches: Stream = plan.batches(tagger, {SOURCE: text})
     if second is not None:
         learner = Siblings({SOURCE: tagger, TARGET: tagger.sibling(second.labels, tagger.encoder)})
         words, sentences = plan.training.words_per_batch, plan.training.sentences_per_batch
         count = tagger.encoder.count_pieces
         batches = Alternating({SOURCE: text, TARGET: second}, words, sentences, plan.seed, count)
-    elif options.virtual > 0:
-        batches = plan.batches(tagger, {SOURCE: text, TARGET: plan.target.unlabelled()})
-        objectives["virtual"] = VirtualAdversarialTraining(
-            radii, [TARGET], scope=options.scope, by_size=options.by_size
-        )
-    else:
-        batches = plan.batches(tagger, {SOURCE: text})
+    radii = options.radius.model_dump()
     task = Tagging() if second is None else TaggingOfAll()
-    objectives["tag"] = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, read_words(plan), options)
-    weights = {"virtual": options.virtual} if "virtual" in objectives else {}
-    yield Stage("mat", objectives, batches, plan.training, weights, learner)
+    noisy = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, read_words(plan), options)
+    yield Stage("mat", {"tag": noisy}, batches, plan.training, learner=learner)
 
 
 def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:

@@ -24,13 +24,12 @@ from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open
 from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
 from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, VirtualAdversarialTraining
+from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining
 from acclimate.methods.tagging import Average, Tagging, TaggingOfAll
 from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.mat import RadiusSettings, has_noise
 from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights, unlabelled
 from acclimate.settings import Settings, UsageError
 from acclimate.training.optimizers import completed
@@ -152,14 +151,10 @@ class VirtualSettings(Settings):
 
     weight: float = Field(1.0, ge=0)
     """Weight of the consistency loss under noise."""
-    kind: Literal["bond", "mat"] = "bond"
-    """bond: symmetric divergence, noise of size `step`; mat: one-sided divergence, noise of size `radius`."""
     trial: float = Field(1e-5, gt=0)
-    """With bond: standard deviation of the random noise at which the gradient is computed."""
+    """Standard deviation of the random noise at which the gradient is computed."""
     step: float = Field(1e-2, gt=0)
-    """With bond: largest absolute value of the noise (the authors' 1e-3 has little effect on a small encoder)."""
-    radius: RadiusSettings = RadiusSettings()
-    """With mat: size (norm) of the noise."""
+    """Largest absolute value of the noise (the authors' 1e-3 has little effect on a small encoder)."""
 
 
 class AnchorSettings(Settings):
@@ -280,15 +275,10 @@ def teaching(
         objective = MeanTeacher(teacher, mean.decay, mean.later, warm_up, options.probabilities, SCALE)
         return {**terms, "mean_teacher": (lambda update: mean.weight * rising(update, warm_up), objective)}
     if options.variant == "vat":
-        return {**terms, "virtual": (options.virtual.weight, noisy(options.virtual))}
+        virtual = options.virtual
+        noise = SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
+        return {**terms, "virtual": (virtual.weight, noise)}
     return terms
-
-
-def noisy(virtual: VirtualSettings) -> Objective:
-    """Tags of target words must not change under noise (VAT)."""
-    if virtual.kind == "bond":
-        return SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
-    return VirtualAdversarialTraining(virtual.radius.model_dump(), [TARGET], average=SCALE)
 
 
 def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
@@ -356,8 +346,6 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
         return warnings
     if options.variant == "mean-teacher" and all(sentence.tags is not None for sentence in plan.target):
         raise UsageError("options.variant=mean-teacher learns from unlabelled target text: give --target as well.")
-    if options.variant == "vat" and options.virtual.kind == "mat" and not has_noise(tagger, options.virtual.radius):
-        raise UsageError("options.variant=vat needs noise: set options.virtual.radius above 0.")
     if options.augment and options.rounds:
         check_anchors(plan)
     return warnings
