@@ -93,10 +93,6 @@ def test_what_is_not_there_is_missed_by_name(
         ({"objectives": ["mean-teacher"], "beside": ["pseudo-labelled"]}, "learns from unlabelled target text"),
         ({"objectives": ["tagging"], "learns": ["target"]}, "learns tags from target, which has none"),
         (
-            {"objectives": {"virtual-adversarial": {"settings": {"radius": {"words": 0, "characters": 0}}}}},
-            "needs noise: set its radius above 0",
-        ),
-        (
             {"objectives": {"word-mmd": {"settings": {"mu": {"B-XYZ": 1}}}}, "beside": ["pseudo-labelled"]},
             "'B-XYZ' is none of the tagger's tags",
         ),

@@ -13,7 +13,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining
+from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import count_of
 from acclimate.methods.teachers import Distillation, MeanTeacher, frozen_copy
 from acclimate.model.tagger import Tagger
@@ -386,11 +386,11 @@ def test_variants_stand_beside_equation_10_unweighed(build: Build, plan: Plan) -
     assert noisy.objectives["virtual"].domains == ("target",)
 
 
-def test_virtual_training_is_bond_s(build: Build, plan: Plan) -> None:
+def test_the_noise_of_virtual_training_is_that_of_its_settings(build: Build, plan: Plan) -> None:
     _, stage = stages_of(build(), with_options(plan, variant="vat", rounds=1, virtual={"step": 0.002}))
     virtual = stage.objectives["virtual"]
-    assert isinstance(virtual, SymmetricVirtualTraining)
-    assert (virtual.trial, set(virtual.radii.values())) == (1e-5, {0.002})
+    assert isinstance(virtual, VirtualAdversarialTraining)
+    assert (virtual.trial, virtual.step) == (1e-5, 0.002)
 
 
 # resuming

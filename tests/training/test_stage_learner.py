@@ -84,7 +84,7 @@ def siblings_stage(target: Tagger, news: Corpus, tweets: Corpus, **given: Any) -
     changes = WordChanges(sorted(tweets.vocabulary), rate=0.5, hide=0.5)
     objectives: dict[str, Objective] = {
         "tag": AdversarialTraining(TaggingOfAll(), {"source": RADII, "target": RADII}, changes=changes),
-        "virtual": VirtualAdversarialTraining(RADII, ["target"]),
+        "virtual": VirtualAdversarialTraining(domains=["target"]),
     }
     batches = Batches({"source": news, "target": tweets}, 40)
     settings = TrainingSettings(**SETTINGS | given.pop("settings", {}))

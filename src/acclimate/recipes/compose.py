@@ -28,7 +28,6 @@ from acclimate.recipes.compose_parts import (
     StageContext,
     StageSettings,
     Term,
-    VirtualNoiseSettings,
     WordMmdSettings,
     anchored,
     beside_of,
@@ -40,7 +39,7 @@ from acclimate.recipes.compose_parts import (
 )
 from acclimate.recipes.datnet import strength_and_rate
 from acclimate.recipes.domain_tuning import check_tuning, domain_tuning, require_language_model
-from acclimate.recipes.mat import MaskedNoiseSettings, has_noise, normalise_tables
+from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
 from acclimate.recipes.mslm import MslmSettings, entity_stage
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
@@ -325,8 +324,6 @@ def check_needs(tagger: Tagger, name: str, beside: tuple[str, ...], where: str, 
 def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
     """Refuse settings of an objective that do not fit tagger and data."""
     settings = term.settings
-    if isinstance(settings, VirtualNoiseSettings) and not has_noise(tagger, settings.radius):
-        raise UsageError(f"{where} needs noise: set its radius above 0.")
     if isinstance(settings, WordMmdSettings) and isinstance(settings.mu, dict):
         unknown = [tag for tag in settings.mu if tag not in tagger.tags]
         if unknown:

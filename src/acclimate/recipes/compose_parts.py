@@ -21,7 +21,6 @@ from acclimate.methods.augmentation.text_edits import delete_span, replace_synon
 from acclimate.methods.contrastive import Edit
 from acclimate.methods.masked_words import PolicyLoss
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import Scope
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
@@ -32,13 +31,14 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import surest
 from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, MaskingSettings, masked_words, policy_for
-from acclimate.recipes.mat import MaskedNoiseSettings, RadiusSettings, masked_adversarial
+from acclimate.recipes.mat import MaskedNoiseSettings, masked_adversarial
 from acclimate.recipes.mslm import MslmSettings
 from acclimate.recipes.pdaln import (
     AnchorSettings,
     ContrastSettings,
     EditSettings,
     MeanTeacherSettings,
+    VirtualNoiseSettings,
     contrast,
     edit_for,
     exchanged,
@@ -82,15 +82,9 @@ class NoisyTaggingSettings(MaskedTaggingSettings):
     """Share of sentences in which one word is hidden or replaced."""
 
 
-class VirtualNoiseSettings(Settings):
-    """The noise under which tags must not change."""
+class VirtualTermSettings(VirtualNoiseSettings):
+    """The noise under which tags must not change, and on which text."""
 
-    radius: RadiusSettings = RadiusSettings()
-    """Size (norm) of the noise."""
-    scope: Scope = "sentence"
-    """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
-    by_size: bool = False
-    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     side: Domain = "target"
     """Part of the batch that gets the noise: source (`learns`) or target (`beside`)."""
 
@@ -197,9 +191,8 @@ def masked_tagging(stage: StageContext, settings: MaskedTaggingSettings) -> Obje
     return masked_adversarial(tagging(stage, settings), {SOURCE: radii, TARGET: radii}, stage.text, settings)
 
 
-def virtual_adversarial(stage: StageContext, settings: VirtualNoiseSettings) -> Objective:
-    radii, domains = settings.radius.model_dump(), [settings.side]
-    return VirtualAdversarialTraining(radii, domains, scope=settings.scope, by_size=settings.by_size)
+def virtual_adversarial(stage: StageContext, settings: VirtualTermSettings) -> Objective:
+    return VirtualAdversarialTraining(settings.step, settings.trial, [settings.side])
 
 
 def discriminator(stage: StageContext, settings: DiscriminatorTermSettings) -> Built:
@@ -262,7 +255,7 @@ OBJECTIVES: dict[str, ObjectiveKind] = {
         learns_tags=True,
     ),
     "virtual-adversarial": ObjectiveKind(
-        "tags must not change under noise (VAT)", VirtualNoiseSettings, virtual_adversarial
+        "tags must not change under noise (VAT)", VirtualTermSettings, virtual_adversarial
     ),
     "discriminator": ObjectiveKind(
         "features must not tell the domains apart (plain, or GRAD), its gradient reversed",

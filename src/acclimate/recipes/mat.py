@@ -96,12 +96,6 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     return ()
 
 
-def has_noise(tagger: Tagger, radius: RadiusSettings) -> bool:
-    """Whether any radius that this tagger's encoder uses is above 0."""
-    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
-    return bool(radius.words or radius.characters if lstm else radius.pieces)
-
-
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: MatSettings = plan.options
     remodel(tagger, plan)

@@ -24,7 +24,7 @@ from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open
 from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
 from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining
+from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Average, Tagging, TaggingOfAll
 from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
@@ -146,15 +146,20 @@ class MeanTeacherSettings(Settings):
     """Length of the warm-up in updates; the weight of the consistency loss rises during it."""
 
 
-class VirtualSettings(Settings):
-    """The variant `vat`."""
+class VirtualNoiseSettings(Settings):
+    """The noise of virtual adversarial training."""
 
-    weight: float = Field(1.0, ge=0)
-    """Weight of the consistency loss under noise."""
     trial: float = Field(1e-5, gt=0)
     """Standard deviation of the random noise at which the gradient is computed."""
     step: float = Field(1e-2, gt=0)
     """Largest absolute value of the noise (the authors' 1e-3 has little effect on a small encoder)."""
+
+
+class VirtualSettings(VirtualNoiseSettings):
+    """The variant `vat`."""
+
+    weight: float = Field(1.0, ge=0)
+    """Weight of the consistency loss under noise."""
 
 
 class AnchorSettings(Settings):
@@ -276,7 +281,7 @@ def teaching(
         return {**terms, "mean_teacher": (lambda update: mean.weight * rising(update, warm_up), objective)}
     if options.variant == "vat":
         virtual = options.virtual
-        noise = SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
+        noise = VirtualAdversarialTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
         return {**terms, "virtual": (virtual.weight, noise)}
     return terms
 

@@ -313,7 +313,7 @@ def test_words_stand_alone_in_the_stage_and_are_shared_again_after_it(build: Bui
 @pytest.mark.parametrize("first", [True, False])
 def test_masking_alone_does_not_take_from_another_objective_what_that_needs(build, news, tweets, first: bool) -> None:
     masking = adversarial(radii={}, changes=WordChanges(sorted(news.vocabulary), 1.0))
-    virtual = VirtualAdversarialTraining(RADII, ["target"])
+    virtual = VirtualAdversarialTraining(domains=["target"])
     objectives = {"tag": masking, "virtual": virtual} if first else {"virtual": virtual, "tag": masking}
     tagger = build()
     run(tagger, news, objectives, corpora={"source": news, "target": tweets})

@@ -26,7 +26,7 @@ devices = pytest.mark.parametrize("device", ["cpu", gpu])
 encoders = pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])
 OBJECTIVES: dict[str, Callable[[], Objective]] = {
     "adversarial": lambda: AdversarialTraining(Tagging(), {"source": RADII}),
-    "virtual": lambda: VirtualAdversarialTraining(RADII, ["source"]),
+    "virtual": lambda: VirtualAdversarialTraining(0.05, domains=["source"]),
 }
 
 
