@@ -143,14 +143,6 @@ def test_each_scope_gives_another_noise(still: Tagger, news: Corpus, scope: str)
     assert scope == "sentence" or (losses[scope] > losses["sentence"]) == (scope == "token")
 
 
-def test_noise_by_size_is_larger(still: Tagger, news: Corpus) -> None:
-    options: dict[str, Any] = {"rate": 0, "radius": {"words": 0.1, "characters": 0}}
-    plain, by_size = (
-        loss_of(still, stage_of(still, news, by_size=each, **options), news[:4]) for each in (False, True)
-    )
-    assert by_size > plain
-
-
 def test_the_tables_are_normalised_unless_that_is_switched_off(build: Build, news: Corpus) -> None:
     for kind in ("weighted", "unweighted", "none"):
         tagger = build()

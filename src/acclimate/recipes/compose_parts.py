@@ -17,8 +17,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
 from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.augmentation.anchors import Anchored
-from acclimate.methods.augmentation.text_edits import delete_span, replace_synonyms
-from acclimate.methods.contrastive import Edit
+from acclimate.methods.contrastive import Edit, delete_span, replace_synonyms
 from acclimate.methods.masked_words import PolicyLoss
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
@@ -234,38 +233,26 @@ def hidden_words(stage: StageContext, settings: MaskedWordsSettings) -> Built:
     return Built({"": objective, **({"-policy": PolicyLoss(policy)} if learns else {})})
 
 
+_BESIDE: frozenset[Need] = frozenset({"beside"})
+
 OBJECTIVES: dict[str, ObjectiveKind] = {
     "tagging": ObjectiveKind("learn the tags", TaggingSettings, tagging, learns_tags=True),
     "target-tagging": ObjectiveKind(
-        "learn the tags of what is beside: labelled target sentences, or pseudo-labelled ones",
-        TargetTaggingSettings,
-        tagging,
-        learns_tags=True,
+        "learn the tags of the `beside` texts", TargetTaggingSettings, tagging, learns_tags=True
     ),
     "adversarial": ObjectiveKind(
-        "learn the tags, also under adversarial noise (AT); it contains tagging",
-        NoisyTaggingSettings,
-        masked_tagging,
-        learns_tags=True,
+        "tagging, also under adversarial noise (AT)", NoisyTaggingSettings, masked_tagging, learns_tags=True
     ),
     "mat": ObjectiveKind(
-        "learn the tags, also under adversarial noise and with words hidden (MAT); it contains tagging",
-        MaskedTaggingSettings,
-        masked_tagging,
-        learns_tags=True,
+        "tagging, also under noise and with hidden words (MAT)", MaskedTaggingSettings, masked_tagging, learns_tags=True
     ),
     "virtual-adversarial": ObjectiveKind(
         "tags must not change under noise (VAT)", VirtualTermSettings, virtual_adversarial
     ),
     "discriminator": ObjectiveKind(
-        "features must not tell the domains apart (plain, or GRAD), its gradient reversed",
-        DiscriminatorTermSettings,
-        discriminator,
-        frozenset({"beside"}),
+        "domain discriminator with reversed gradient (GRAD)", DiscriminatorTermSettings, discriminator, _BESIDE
     ),
-    "sentence-mmd": ObjectiveKind(
-        "sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, frozenset({"beside"})
-    ),
+    "sentence-mmd": ObjectiveKind("sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, _BESIDE),
     "word-mmd": ObjectiveKind(
         "words of one tag made alike in both domains", WordMmdSettings, word_mmd, frozenset({"labels beside"})
     ),
@@ -274,10 +261,10 @@ OBJECTIVES: dict[str, ObjectiveKind] = {
         "agree with the tagger of the stage before", DistillationSettings, distillation, frozenset({"teacher"})
     ),
     "mean-teacher": ObjectiveKind(
-        "agree with the average of one's own past", MeanTeacherTermSettings, mean_teacher, frozenset({"text beside"})
+        "agree with a moving average of the weights", MeanTeacherTermSettings, mean_teacher, frozenset({"text beside"})
     ),
     "masked-words": ObjectiveKind(
-        "guess hidden words, under any masking", MaskedWordsSettings, hidden_words, frozenset({"language model"})
+        "predict hidden words, under any masking", MaskedWordsSettings, hidden_words, frozenset({"language model"})
     ),
 }
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from acclimate.data.batches import SOURCE, TARGET, Alternating, Balance, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics, DomainDiscriminator, Unreversed
+from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics, DomainDiscriminator
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining, Scope
 from acclimate.methods.tagging import Tagging, TaggingOfAll
@@ -77,12 +77,8 @@ class DatnetSettings(DiscriminatorSettings):
     """Size (norm) of the noise."""
     scope: Scope = "sentence"
     """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
-    by_size: bool = False
-    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     weight: float = Field(1.0, ge=0)
     """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
-    direction: Literal["task", "full"] = "task"
-    """Gradient that the noise follows: the tagging loss (task), or the discriminator's loss as well (full)."""
     carry: bool = True
     """Feed the noisy sentences to the discriminator, too."""
     schedule: Literal["joint", "alternate"] = "joint"
@@ -168,11 +164,8 @@ def adversarial(
         domain: {"words": words, "characters": radius.characters, "pieces": radius.pieces}
         for domain, words in ((SOURCE, radius.source_words), (TARGET, radius.target_words))
     }
-    guides = [Unreversed(discriminator)] if options.direction == "full" and discriminator is not None else []
-    carried, size = discriminator if options.carry else None, options.by_size
-    return AdversarialTraining(
-        task, radii, weight=options.weight, scope=options.scope, carried=carried, guides=guides, by_size=size
-    )
+    carried = discriminator if options.carry else None
+    return AdversarialTraining(task, radii, weight=options.weight, scope=options.scope, carried=carried)
 
 
 def batches_of(tagger: Tagger, plan: Plan, target: Corpus) -> Stream:

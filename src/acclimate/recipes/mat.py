@@ -63,8 +63,6 @@ class MaskedNoiseSettings(Settings):
     """Size (norm) of the noise."""
     scope: Scope = "sentence"
     """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
-    by_size: bool = False
-    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     weight: float = Field(0.6, ge=0)
     """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
     normalise: Normalise = "weighted"
@@ -141,9 +139,7 @@ def masked_adversarial(
     if options.rate > 0:
         words = sorted(text.vocabulary)
         changes = WordChanges(words, options.rate, options.hide, substitutes, options.recompute_context)
-    return AdversarialTraining(
-        task, radii, weight=options.weight, scope=options.scope, changes=changes, by_size=options.by_size
-    )
+    return AdversarialTraining(task, radii, weight=options.weight, scope=options.scope, changes=changes)
 
 
 def read_second(options: MatSettings) -> Corpus | None:

@@ -21,8 +21,7 @@ from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.augmentation.anchors import Anchored, Augmentation, augment_with_anchors
 from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open_synonyms
-from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
-from acclimate.methods.contrastive import Contrast, Edit
+from acclimate.methods.contrastive import Contrast, Edit, edit_text, replace_synonyms
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Average, Tagging, TaggingOfAll
@@ -64,8 +63,6 @@ class ContrastSettings(EditSettings):
     """Size of the projected sentence vectors that L_c compares."""
     normalise: bool = True
     """Scale the vectors that L_c compares to length 1."""
-    symmetric: bool = False
-    """Also compute L_c in the other direction, from the edited sentence to the original, and average both."""
     edits: Literal["both", "synonyms", "deletion"] = "both"
     """How L_c creates the edited copy of a sentence: synonyms, deletion, or both."""
 
@@ -294,7 +291,6 @@ def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
         options.vector_size,
         options.temperature,
         normalise=options.normalise,
-        symmetric=options.symmetric,
         seed=plan.seed * 1_000 + number,
     )
 

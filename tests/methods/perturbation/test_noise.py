@@ -172,33 +172,6 @@ def test_a_sentence_s_noise_is_the_same_alone_or_in_a_batch(taggers, news: Corpu
             )
 
 
-@encoders
-def test_by_size_every_number_of_words_and_letters_moves_as_far_in_long_sentences_as_in_short(
-    taggers, news: Corpus, encoder: str
-) -> None:
-    view = view_of(taggers(encoder), *news[:4], LONG)
-    directions = directed(view)
-    plain, by_size = (noise_for(view, directions, RADII, by_size=chosen) for chosen in (False, True))
-    for name, noise in by_size.items():
-        for held in places(view, name):
-            moved = torch.stack([noise[place] for place in held])
-            if name == "pieces":
-                assert torch.equal(moved, torch.stack([plain[name][place] for place in held]))
-            else:
-                assert moved.square().mean().sqrt().item() == pytest.approx(RADII[name])
-                assert moved.norm().item() == pytest.approx(RADII[name] * moved.numel() ** 0.5)
-
-
-@pytest.mark.parametrize("scope", ["token", "batch"])
-def test_by_size_counts_what_the_norm_is_taken_over(taggers, news: Corpus, scope: str) -> None:
-    view = view_of(taggers("character-cnn-lstm"), *news[:4])
-    noise = noise_for(view, directed(view), RADII, scope, by_size=True)["words"]
-    words = [place for held in places(view, "words") for place in held]
-    for group in [[word] for word in words] if scope == "token" else [words]:
-        moved = torch.stack([noise[place] for place in group])
-        assert moved.square().mean().sqrt().item() == pytest.approx(RADII["words"])
-
-
 @pytest.mark.parametrize("encoder", ["bert", "roberta"])
 def test_the_windows_of_a_long_sentence_share_one_norm(taggers, news: Corpus, encoder: str) -> None:
     view = view_of(taggers(encoder), news[0], LONG, news[1])

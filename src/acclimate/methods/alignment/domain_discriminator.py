@@ -170,17 +170,6 @@ class DomainDiscriminator(Objective):
         self.strength_now = self.strength * factor
 
 
-class Unreversed(Objective):
-    """The discriminator's loss without the reversal, which adversarial noise follows."""
-
-    def __init__(self, discriminator: DomainDiscriminator) -> None:
-        super().__init__()
-        self._discriminator = (discriminator,)  # in a tuple: it is an objective of its own
-
-    def forward(self, source: View, target: View) -> Tensor:
-        return self._discriminator[0](source, target, reverse=False)  # type: ignore[no-any-return]
-
-
 def _check(kind: str, alpha: float, gamma: float, strength: float) -> None:
     if kind not in ("grad", "plain"):
         raise ValueError(f"Unknown kind of discriminator {kind!r}: expected grad or plain.")

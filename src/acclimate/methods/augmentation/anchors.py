@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from math import prod
 from random import Random
@@ -17,7 +17,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Scheme, Span, detect_scheme, keep_open, tags_from_spans
 from acclimate.data.sources import all_labels
 from acclimate.data.subsets import take_sentences
-from acclimate.methods.augmentation.text_edits import shuffled
+from acclimate.methods.contrastive import shuffled
 from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, spread
 from acclimate.spelling import argument, either
 
@@ -155,23 +155,15 @@ class SideReport:
         return self.used * self.variants_each
 
     def as_dict(self) -> dict[str, Any]:
+        row = asdict(self)
+        reasons = ("untagged", "without_entities", "without_donors", "not_sampled")
+        left_out = {reason: row.pop(reason) for reason in reasons}
         return {
-            "name": self.name,
-            "sentences": self.given,
-            "used": self.used,
-            "left_out": {
-                "untagged": self.untagged,
-                "without_entities": self.without_entities,
-                "without_donors": self.without_donors,
-                "not_sampled": self.not_sampled,
-            },
-            "variants_each": self.variants_each,
+            "name": row.pop("name"),
+            "sentences": row.pop("given"),
+            "left_out": left_out,
             "wanted": self.wanted,
-            "made": self.made,
-            "short": self.short,
-            "replaced": dict(self.replaced),
-            "lonely": dict(self.lonely),
-        }
+        } | row
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,10 @@ def along(values: Tensor, norm: Tensor, radius: float | Tensor) -> Tensor:
 
 
 def noise_for(
-    view: View, directions: Mapping[str, Tensor], radii: Radii, scope: Scope = "sentence", by_size: bool = False
+    view: View, directions: Mapping[str, Tensor], radii: Radii, scope: Scope = "sentence"
 ) -> dict[str, Tensor]:
     """Noise along the directions, by embedding. The radius of `pieces` is relative to the root mean square of the
-    sentence's embeddings; the others are absolute, or `by_size` times the square root of the number of values."""
+    sentence's embeddings; the others are absolute."""
     owners, inside = view.encoder.owners(view.inputs), view.encoder.inside(view.inputs)
     count = len(view.sentences)
     noise = {}
@@ -65,9 +65,6 @@ def noise_for(
             embeddings = view.embeddings[name] * inside[name].unsqueeze(-1)
             whole = norms(embeddings, "sentence", owners[name], count)  # (row, 1, 1)
             radius = radii[name] * whole / numbers.clamp_min(1).sqrt()[owners[name]].view(-1, 1, 1)
-        elif by_size:
-            ones = inside[name].unsqueeze(-1).expand_as(direction).to(direction.dtype)
-            radius = radii[name] * norms(ones, scope, owners[name], count, name == LETTERS)
         noise[name] = along(direction, norm, radius)
     return noise
 
@@ -110,19 +107,15 @@ class AdversarialTraining(Objective):
         scope: Scope = "sentence",
         changes: WordChanges | None = None,
         carried: Objective | None = None,
-        guides: Sequence[Objective] = (),
-        by_size: bool = False,
     ) -> None:
-        """`radii` by domain and embedding, `by_size` as in `noise_for`. The noise follows the gradient of the task and
-        of the `guides`, which count in no loss."""
+        """`radii` by domain and embedding."""
         super().__init__()
         wrong = [radius for named in radii.values() for radius in named.values() if radius < 0]
         if wrong:
             raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
         self.task, self.weight, self.scope, self.changes = task, weight, scope, changes
         self.radii = {domain: {name: r for name, r in named.items() if r > 0} for domain, named in radii.items()}
-        self._carried, self._guides = (carried,), tuple(guides)  # in tuples: they are modules of another objective
-        self.by_size = by_size
+        self._carried = (carried,)  # in a tuple: it is an objective of its own
         self._changed: list[tuple[Sentence, Change]] = []  # the first few since the last notes
         self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy
 
@@ -157,7 +150,7 @@ class AdversarialTraining(Objective):
         views = {SOURCE: source, TARGET: target}
         present = {domain: view for domain, view in views.items() if not isinstance(view, NoView)}
         clean = self.task(*_both(present, views))
-        clean, noise = self._worst(clean, present, views)
+        clean, noise = self._worst(clean, present)
         others = {domain: self._moved(view, noise.get(domain, {})) for domain, view in present.items()}
         noisy = self.task(*_both(others, views))
         if self._carried[0] is not None:
@@ -166,9 +159,7 @@ class AdversarialTraining(Objective):
         total: Tensor = clean + self.weight * noisy
         return total
 
-    def _worst(
-        self, clean: Tensor, views: Mapping[str, View], all_views: Mapping[str, View]
-    ) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
+    def _worst(self, clean: Tensor, views: Mapping[str, View]) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
         """The clean loss with its gradient, and the noise that raises it most."""
         asked = [
             (domain, name)
@@ -179,10 +170,6 @@ class AdversarialTraining(Objective):
         if not asked or not clean.requires_grad:
             return clean, {}
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
-        if self._guides:
-            guided = clean + torch.stack([guide(*_both(views, all_views)) for guide in self._guides]).sum()
-            found = self._gradients(guided, embeddings)
-            return clean, self._noise(views, asked, found)
         causes = [*embeddings, *self._behind(views, embeddings)]
         found = self._gradients(clean, causes)
         return precomputed_gradient(clean, causes, found), self._noise(views, asked, found[: len(asked)])
@@ -212,7 +199,7 @@ class AdversarialTraining(Objective):
             if gradient is not None:
                 directions.setdefault(domain, {})[name] = gradient
         return {
-            domain: noise_for(views[domain], named, self.radii[domain], self.scope, self.by_size)
+            domain: noise_for(views[domain], named, self.radii[domain], self.scope)
             for domain, named in directions.items()
         }
 
