@@ -3,7 +3,6 @@ equation 7). Edits never touch words of entities; in text without labels, or wit
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
@@ -126,7 +125,7 @@ def _require_share(share: float) -> None:
         raise ValueError(f"The share of words to change must be above 0 and at most 1, not {share}.")
 
 
-Edit = Callable[[Sentence, random.Random], Sentence]
+Edit = Callable[[Sentence, Random], Sentence]
 """The sentence with some words replaced or left out."""
 
 
@@ -167,7 +166,7 @@ class Contrast(Objective):
         self.before_update(0)
 
     def before_update(self, update: int) -> None:
-        self.dice = random.Random(self.seed * 1_000_003 + update)
+        self.dice = Random(self.seed * 1_000_003 + update)
 
     def forward(self, source: View, target: View) -> Tensor:
         views = [view for view in (source, target) if not isinstance(view, NoView)]
@@ -202,6 +201,6 @@ class Contrast(Objective):
             return functional.normalize(vectors, dim=1) if self.normalise else vectors
 
 
-def edited(sentences: Sequence[Sentence], edit: Edit, dice: random.Random) -> list[Sentence]:
+def edited(sentences: Sequence[Sentence], edit: Edit, dice: Random) -> list[Sentence]:
     """The edited sentences, without tags."""
     return [edit(sentence, dice).with_tags(None) for sentence in sentences]
