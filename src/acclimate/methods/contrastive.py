@@ -52,9 +52,9 @@ def replace_synonyms(
     left = _how_many(share, sentence)
     for number in shuffled(len(free), dice):
         place = free[number]
-        found = synonyms.of(words[place])
-        if found:
-            words[place] = found[number_below(len(found), dice)]
+        candidates = synonyms.of(words[place])
+        if candidates:
+            words[place] = candidates[number_below(len(candidates), dice)]
             left -= 1
         if not left:
             break

@@ -13,11 +13,11 @@ from torch.nn import functional
 from acclimate.methods.masking.masked_batch import (
     Corruption,
     Hidden,
-    Look,
     MaskedBatch,
+    ReadStates,
     hide,
-    in_evaluation,
     pose,
+    without_dropout,
     word_beginnings,
 )
 from acclimate.methods.masking.policy import Policy
@@ -71,7 +71,7 @@ class MaskedWords(Objective):
         self.continues: Tensor | None
         self._posed: tuple[MaskedBatch, Hidden] | None = None
         self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
-        self._look: Look | None = None
+        self._look: ReadStates | None = None
         self._eval_states = EvalStates()
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
@@ -117,7 +117,7 @@ class MaskedWords(Objective):
     def speed_up(self) -> None:
         """Compile the training pass, and a policy's look at the text."""
         self._quick = torch.compile(self.losses)
-        self._look = in_evaluation(torch.compile(Transformer.states))
+        self._look = without_dropout(torch.compile(Transformer.states))
 
     def losses(
         self, encoder: Transformer, mlm_head: MlmHead, pieces: Tensor, hidden: Hidden, attention: Tensor | None = None

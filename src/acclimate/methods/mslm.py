@@ -157,18 +157,18 @@ def masks_of(sentences: Sentences, kinds: Tensor, special: Tensor) -> Masks:
     words = sentences.inputs["words"]
     of_pieces = kinds[words.clamp(min=0)].masked_fill(words < 0, SHOWN)
     hidden = of_pieces != SHOWN
-    asked = hidden & ~torch.isin(sentences.inputs["pieces"], special) & _kept(sentences)
+    asked = hidden & ~torch.isin(sentences.inputs["pieces"], special) & _in_own_row(sentences)
     places = as_hidden(hidden, int(hidden.sum(1).max()))
     return Masks(kinds, of_pieces == TERM, of_pieces == BASE, asked, places)
 
 
-def chosen_instead(policy: Policy, batch: MaskedBatch, sentences: Sentences) -> Tensor:
+def kinds_by_policy(policy: Policy, batch: MaskedBatch, sentences: Sentences) -> Tensor:
     """The words that a policy hides, as kinds (word of the batch)."""
     chosen = as_chosen(hide(batch, policy(batch)), batch.pieces.shape[1]).cpu()
     return chosen.flatten()[_first_places(sentences)].to(torch.int8) * BASE
 
 
-def equal_batch(sentences: Sentences, kinds: Tensor) -> MaskedBatch:
+def policy_batch(sentences: Sentences, kinds: Tensor) -> MaskedBatch:
     """The rows of a batch, in which as many words are to be hidden as `kinds` hides: each word in the row that it has
     its features from."""
     inputs, first = sentences.inputs, _first_places(sentences)
@@ -195,7 +195,7 @@ def _first_places(sentences: Sentences) -> Tensor:
     return sentences.inputs["first"][sentences.mask]
 
 
-def _kept(sentences: Sentences) -> Tensor:
+def _in_own_row(sentences: Sentences) -> Tensor:
     """True in the one row of each word that it has its features from, (row, piece): rows of a long sentence overlap."""
     words = sentences.inputs["words"]
     rows = _first_places(sentences) // words.shape[1]
@@ -253,7 +253,7 @@ class MaskedTagger(Learner):
         view.mlm_head = self.mlm_head
         return view
 
-    def askable(self, words: Sequence[str]) -> list[int]:
+    def predictable_pieces(self, words: Sequence[str]) -> list[int]:
         """How many pieces of each word can be predicted: all but special ones."""
         special = set(self._special.tolist())
         return [sum(piece not in special for piece in pieces) for pieces in self.encoder.pieces.of_words(words)]
@@ -268,7 +268,7 @@ class MaskedTagger(Learner):
         kinds = torch.from_numpy(np.concatenate(drawn))
         if self.policy is None:
             return kinds
-        return chosen_instead(self.policy, self._posed(equal_batch(sentences, kinds)), sentences)
+        return kinds_by_policy(self.policy, self._posed(policy_batch(sentences, kinds)), sentences)
 
     def _posed(self, batch: MaskedBatch) -> MaskedBatch:
         """The batch on the encoder's device, with the model."""

@@ -206,9 +206,9 @@ class Teaching(MeanTeacher):
 
     def probabilities_of(self, view: View) -> Tensor:
         """Probabilities of the tags that the tagger began with, (sentence, word, tag)."""
-        found = log_probabilities(view, "marginals").exp()
-        with torch.autocast(found.device.type, enabled=False):
-            return found @ self.merging.to(found.dtype)
+        probabilities = log_probabilities(view, "marginals").exp()
+        with torch.autocast(probabilities.device.type, enabled=False):
+            return probabilities @ self.merging.to(probabilities.dtype)
 
 
 def _members(names: Sequence[str], groups: Sequence[str], others: Sequence[str] = ()) -> Tensor:

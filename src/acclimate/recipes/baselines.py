@@ -85,14 +85,14 @@ def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     """Rounds of pseudo-labelling (Scudder 1965; Yarowsky 1995) after plain training on the source."""
     options: SelfTrainingSettings = plan.options
     for number in range(1, options.rounds + 1):
-        labelled = surest(tagger, plan.target, options.keep)
+        labelled = most_confident(tagger, plan.target, options.keep)
         batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: labelled}, shift=number)
         objectives = {"tag": Tagging(), "believe": Tagging("target")}
         training = shortened(plan.training, options.share, batches)
         yield Stage(f"round-{number}", objectives, batches, training, weights={"believe": options.weight})
 
 
-def surest(tagger: Tagger, target: Corpus, share: float) -> Corpus:
+def most_confident(tagger: Tagger, target: Corpus, share: float) -> Corpus:
     """The target sentences under the tagger's most confident predictions; true labels are kept."""
     text = target.filter(lambda sentence: sentence.tags is None)
     confidences = sentence_confidences(tagger, text)
@@ -104,7 +104,7 @@ def surest(tagger: Tagger, target: Corpus, share: float) -> Corpus:
 
 SELF_TRAINING = Recipe(
     "self-training",
-    "label the target text with the tagger itself, and learn from the surest sentences",
+    "label the target text with the tagger itself, and learn from the most confident sentences",
     self_training,
     SelfTrainingSettings,
     starts_from_baseline=True,

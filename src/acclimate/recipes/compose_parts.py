@@ -27,7 +27,7 @@ from acclimate.methods.word_edits import Edited
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.baselines import surest
+from acclimate.recipes.baselines import most_confident
 from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, MaskingSettings, masked_words, policy_for
 from acclimate.recipes.mat import MaskedNoiseSettings, masked_adversarial
@@ -454,7 +454,7 @@ TEXTS: dict[str, Text] = {
     "source": lambda tagger, plan, stage, number: (plan.source.labelled(), ()),
     "target": lambda tagger, plan, stage, number: (unlabelled(plan), ()),
     "target-labelled": lambda tagger, plan, stage, number: (plan.target.labelled(), ()),
-    "pseudo-labelled": lambda tagger, plan, stage, number: (surest(tagger, plan.target, stage.keep), ()),
+    "pseudo-labelled": lambda tagger, plan, stage, number: (most_confident(tagger, plan.target, stage.keep), ()),
     "anchors": anchored,
     "synonyms": edited_by("synonyms"),
     "deletion": edited_by("deletion"),

@@ -121,7 +121,7 @@ def entity_stage(tagger: Tagger, plan: Plan, text: Corpus, shift: int = 0) -> St
     learner = masked_tagger(tagger, plan)
     weights = EVEN
     if options.weighted and options.masking == JOINT:
-        counts = count_masks(learner.masking, text, learner.askable, plan.seed)
+        counts = count_masks(learner.masking, text, learner.predictable_pieces, plan.seed)
         weights = mask_weights(counts, options.threshold)
     importance = options.losses.model_dump()
     objectives = {name: term for name, term in terms(tagger, weights, options).items() if importance[name] > 0}
@@ -157,8 +157,8 @@ def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[s
 
 def weights_of_masks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The loss weights of hidden words, for the remarks of a run."""
-    found = (row.get("weights") for row in rows if row["kind"] == "masks" and row.get("policy") == JOINT)
-    weights = next(found, None)
+    noted = (row.get("weights") for row in rows if row["kind"] == "masks" and row.get("policy") == JOINT)
+    weights = next(noted, None)
     if not isinstance(weights, Mapping):
         return ()
     entity, other = (weights.get(name) for name in ("elm", "blm"))

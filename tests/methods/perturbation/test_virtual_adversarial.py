@@ -16,7 +16,7 @@ from acclimate.methods.perturbation.virtual_adversarial import (
     VirtualAdversarialTraining,
     both_ways,
     by_largest,
-    dropout_held_still,
+    without_dropout,
 )
 from acclimate.model.cuda_graphs.cast_weights import WeightCast
 from acclimate.model.learner import NoView, View
@@ -202,7 +202,7 @@ def test_modes_are_as_they_were_afterwards(build: Build, news: Corpus, bert: str
     assert not all(before)
     virtual()(tagger.view(news[:2].sentences), NOBODY)
     assert [module.training for module in tagger.modules()] == before
-    with dropout_held_still(tagger):
+    with without_dropout(tagger):
         assert not any(m.training for m in tagger.modules() if not isinstance(m, torch.nn.RNNBase))
     assert [module.training for module in tagger.modules()] == before
 
@@ -221,7 +221,7 @@ def test_modes_are_as_they_were_after_a_failure_too(build: Build, news: Corpus, 
 def test_recurrent_layers_stay_awake_and_have_no_dropout_of_their_own(build: Build) -> None:
     tagger = build(lstm_layers=2, dropout=0.5).train()
     lstms = [module for module in tagger.modules() if isinstance(module, torch.nn.RNNBase)]
-    with dropout_held_still(tagger):
+    with without_dropout(tagger):
         assert all(lstm.training and lstm.dropout == 0 for lstm in lstms)
     assert lstms
 

@@ -204,8 +204,8 @@ class DiscriminatorDiagnostics:
 
     def __post_init__(self) -> None:
         if set(self.held_out) != {SOURCE, TARGET} or not all(map(len, self.held_out.values())):
-            found = ", ".join(f"{len(part)} of {domain!r}" for domain, part in self.held_out.items()) or "none"
-            raise ValueError(f"Watching the game takes held-out sentences of source and target; given: {found}.")
+            given = ", ".join(f"{len(part)} of {domain!r}" for domain, part in self.held_out.items()) or "none"
+            raise ValueError(f"Watching the game takes held-out sentences of source and target; given: {given}.")
 
     def __call__(self, learner: Learner) -> dict[str, float]:
         """Accuracy by domain, and the mean over domains of accuracy and loss. `sentences` is the equivalent number of

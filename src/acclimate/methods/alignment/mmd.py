@@ -229,13 +229,13 @@ class WordDiscrepancy(Objective):
     def _by_tag(self, view: View) -> dict[int, Tensor]:
         """Positions of each tag's words in the flat batch, on the CPU to avoid a synchronisation per tag."""
         tags = view.sentences.numbers.flatten()  # (sentence × word)
-        found = {}
+        by_tag = {}
         for number in sorted(set(tags.tolist()) - {-1}):
             places = (tags == number).nonzero().squeeze(1)
             if len(places) > self.most:
                 places = places[torch.randperm(len(places))[: self.most]]
-            found[number] = places
-        return found
+            by_tag[number] = places
+        return by_tag
 
 
 def _chosen(view: View, places: Mapping[int, Tensor], numbers: Sequence[int]) -> Sequence[Tensor]:

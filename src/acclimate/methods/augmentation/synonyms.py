@@ -66,7 +66,7 @@ class FirstKnown:
         self.sources = tuple(sources)
 
     def of(self, word: str) -> Sequence[str]:
-        return next((found for source in self.sources if (found := source.of(word))), ())
+        return next((synonyms for source in self.sources if (synonyms := source.of(word))), ())
 
 
 def open_synonyms(
@@ -89,10 +89,10 @@ def open_synonyms(
 
 def in_any_case(word: str, known: Callable[[str], Iterable[str]]) -> list[str]:
     """What is known of a word as it is written, or else of its lower case, then with the capitals of the word."""
-    found = list(known(word))
-    if not found and word != word.lower():
-        found = [_with_capitals(word, synonym) for synonym in known(word.lower())]
-    return [synonym for synonym in dict.fromkeys(found) if synonym != word]
+    synonyms = list(known(word))
+    if not synonyms and word != word.lower():
+        synonyms = [_with_capitals(word, synonym) for synonym in known(word.lower())]
+    return [synonym for synonym in dict.fromkeys(synonyms) if synonym != word]
 
 
 def _with_capitals(word: str, synonym: str) -> str:
@@ -157,7 +157,7 @@ class _Files:
     @cached_property
     def index(self) -> dict[str, tuple[int, ...]]:
         """Where the meanings of each word stand in the data."""
-        found = {}
+        places_of_words = {}
         for number, line in enumerate(self._index.lines, start=1):
             if line.startswith(" ") or not line.strip():
                 continue  # the licence
@@ -171,8 +171,8 @@ class _Files:
             if not complete:
                 problem = "this is no line of a WordNet index: a word, counts, pointers and the places of its meanings."
                 raise InputError(problem, file=self._index.name, line=number, text=line)
-            found[fields[0]] = places
-        return found
+            places_of_words[fields[0]] = places
+        return places_of_words
 
     def words_at(self, place: int) -> list[str]:
         data = self._data.data

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from acclimate.methods.masking.masked_batch import MaskedBatch, looking
+from acclimate.methods.masking.masked_batch import MaskedBatch, policy_autocast
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution, gumbel_path
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
@@ -79,7 +79,7 @@ class Adversarial(Policy):
         toss = bool(torch.rand(()) < self.beta) if self._learns is None else self._learns
         learns = self.training and toss
         states = batch.states.detach()
-        with torch.set_grad_enabled(learns), looking(states.device, quick=False):
+        with torch.set_grad_enabled(learns), policy_autocast(states.device, quick=False):
             draw = self._draw(batch, self.generator(states), learns)
         if learns:
             self._draws.append(draw)

@@ -39,7 +39,7 @@ def as_chosen(hidden: Hidden, places: int) -> Tensor:
     return nothing.scatter(1, hidden.places, hidden.counts)
 
 
-Look = Callable[[Transformer, Tensor, Tensor | None], Tensor]
+ReadStates = Callable[[Transformer, Tensor, Tensor | None], Tensor]
 """An encoder's states without dropout, whichever mode it is in: rows of pieces, attention → (row, piece, feature)."""
 
 _LOWEST = -1e30  # below any priority of a policy
@@ -62,14 +62,14 @@ class MaskedBatch:
     encoder: Transformer | None = None
     mlm_head: MlmHead | None = None
     quick: bool = True  # looks at the text in half precision where that is fast
-    look: Look | None = None  # a faster one
+    look: ReadStates | None = None  # a faster one
 
     @cached_property
     def states(self) -> Tensor:
         """The encoder's last layer on the unmasked text (row, piece, feature); without gradient and dropout."""
         encoder, _ = self.model
-        with torch.no_grad(), looking(self.pieces.device, self.quick):
-            return (self.look or in_evaluation(Transformer.states))(encoder, self.pieces, self.attention).float()
+        with torch.no_grad(), policy_autocast(self.pieces.device, self.quick):
+            return (self.look or without_dropout(Transformer.states))(encoder, self.pieces, self.attention).float()
 
     @property
     def model(self) -> tuple[Transformer, MlmHead]:
@@ -99,7 +99,7 @@ class MaskedBatch:
         return sums / counts.clamp(min=1)
 
 
-def in_evaluation(read: Look) -> Look:
+def without_dropout(read: ReadStates) -> ReadStates:
     def look(encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
         with eval_mode(encoder):
             return read(encoder, pieces, attention)
@@ -107,7 +107,7 @@ def in_evaluation(read: Look) -> Look:
     return look
 
 
-def looking(device: torch.device, quick: bool = True) -> torch.autocast:
+def policy_autocast(device: torch.device, quick: bool = True) -> torch.autocast:
     """Autocast for a look that only decides what to hide; `quick` takes half precision where a CPU is fast in it. It
     caches no cast weights: those made without a gradient would be used again in the training pass."""
     kind = device.type

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
-from acclimate.methods.masking.masked_batch import MaskedBatch, looking
+from acclimate.methods.masking.masked_batch import MaskedBatch, policy_autocast
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
 from acclimate.model.cuda_graphs.cast_weights import cast_module
 from acclimate.model.encoders.transformer import Transformer
@@ -156,7 +156,7 @@ class Entropy(Policy):
     @torch.no_grad()
     def forward(self, batch: MaskedBatch) -> Tensor:
         _, mlm_head = batch.model
-        with looking(batch.pieces.device, batch.quick):
+        with policy_autocast(batch.pieces.device, batch.quick):
             entropies = batch.per_place(entropies_of(mlm_head, batch.states))
         if self.choice == "top":
             return entropies

@@ -61,13 +61,13 @@ class SequentialSubsetDistribution:
         """The probability of each place to be chosen, (row, place)."""
         left = torch.arange(self.most + 1, device=self.yes.device).expand(len(self.yes), -1)
         reached = (left == self.sizes.unsqueeze(1)).to(self.yes.dtype)  # (row, left), the chance to come here so
-        found = []
+        marginals = []
         for place in range(self.yes.shape[1]):
             log_yes, log_no = self.choice(place, left)
             picked = reached * log_yes.exp()
-            found.append(picked.sum(1))
+            marginals.append(picked.sum(1))
             reached = reached * log_no.exp() + F.pad(picked[:, 1:], (0, 1))
-        return torch.stack(found, 1)
+        return torch.stack(marginals, 1)
 
     def sample(self, generator: torch.Generator | None = None) -> Hidden:
         """Draw a subset for each row, as places to hide."""

@@ -74,7 +74,7 @@ def precomputed_gradient(loss: Tensor, causes: Sequence[Tensor], gradients: Sequ
     by the embeddings, and that by the parameters comes with it."""
     hand_over: Any = _PrecomputedGradient.apply
     # views may be overwritten by a replayed CUDA graph
-    copies = [found.clone() if found is not None and found._is_view() else found for found in gradients]
+    copies = [gradient.clone() if gradient is not None and gradient._is_view() else gradient for gradient in gradients]
     value: Tensor = hand_over(loss.detach(), copies, *causes)
     return value
 
@@ -90,7 +90,7 @@ class _PrecomputedGradient(torch.autograd.Function):
     def backward(ctx: Any, by_loss: Tensor) -> tuple[Any, ...]:
         if by_loss.device.type == "cpu" and by_loss == 1:  # on a GPU the comparison would synchronise
             return None, None, *ctx.gradients
-        return None, None, *(None if found is None else by_loss * found for found in ctx.gradients)
+        return None, None, *(None if gradient is None else by_loss * gradient for gradient in ctx.gradients)
 
 
 class AdversarialTraining(Objective):
@@ -171,15 +171,15 @@ class AdversarialTraining(Objective):
             return clean, {}
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
         causes = [*embeddings, *self._behind(views, embeddings)]
-        found = self._gradients(clean, causes)
-        return precomputed_gradient(clean, causes, found), self._noise(views, asked, found[: len(asked)])
+        gradients = self._gradients(clean, causes)
+        return precomputed_gradient(clean, causes, gradients), self._noise(views, asked, gradients[: len(asked)])
 
     def _gradients(self, loss: Tensor, causes: Sequence[Tensor]) -> list[Tensor | None]:
         scaled = loss if self.loss_scale == 1 else self.loss_scale * loss
-        found = torch.autograd.grad(scaled, causes, retain_graph=True, allow_unused=True)
+        gradients = torch.autograd.grad(scaled, causes, retain_graph=True, allow_unused=True)
         if self.loss_scale == 1:
-            return list(found)
-        return [None if one is None else one / self.loss_scale for one in found]
+            return list(gradients)
+        return [None if gradient is None else gradient / self.loss_scale for gradient in gradients]
 
     def _behind(self, views: Mapping[str, View], asked: Sequence[Tensor]) -> list[Tensor]:
         """What else the clean loss has a gradient by: the other embeddings, and the parameters that do not stand behind

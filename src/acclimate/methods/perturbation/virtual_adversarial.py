@@ -60,7 +60,7 @@ class VirtualAdversarialTraining(Objective):
     def divergence(self, view: View) -> Tensor:
         """The sum over all words of the batch."""
         device = view.sentences.mask.device
-        with dropout_held_still(view.tagger), torch.autocast(device.type, enabled=False), uncast_weights(view.tagger):
+        with without_dropout(view.tagger), torch.autocast(device.type, enabled=False), uncast_weights(view.tagger):
             clean = View(view.tagger, view.sentences)
             names = [name for name in EMBEDDINGS if name in clean.embeddings]
             noise = {name: self.trial * torch.randn_like(clean.embeddings[name]) for name in names}
@@ -94,7 +94,7 @@ def _inside(view: View, name: str) -> Tensor:
 
 
 @contextmanager
-def dropout_held_still(module: nn.Module) -> Iterator[None]:
+def without_dropout(module: nn.Module) -> Iterator[None]:
     """Evaluation mode, but for recurrent layers: cuDNN refuses their gradient in that mode."""
     training = [part for part in module.modules() if part.training and not isinstance(part, nn.RNNBase)]
     for part in training:

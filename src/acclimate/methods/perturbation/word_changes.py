@@ -71,8 +71,8 @@ def typical_distances(vectors: Tensor, candidates: Tensor, sample: int = 1000, s
     if len(numbers) > sample:
         dice = torch.Generator().manual_seed(seed)
         numbers = numbers[torch.randperm(len(numbers), generator=dice)[:sample]]
-    found = vectors[numbers.to(vectors.device)].cpu().double()  # (word, size)
-    distances = torch.pdist(found).sort().values
+    sampled = vectors[numbers.to(vectors.device)].cpu().double()  # (word, size)
+    distances = torch.pdist(sampled).sort().values
     count = len(distances)
     if not count or distances[-1] == 0:
         return 1.0, 1.0
@@ -144,8 +144,8 @@ class Substitutes(nn.Module):
         bump = (self.mean[pieces - 1], self.deviation[pieces - 1])
         if all(value >= 0 for value in bump):
             return
-        found = typical_distances(vectors, alike, self.sample, self.seed)
-        for value, usual in zip(bump, found, strict=True):
+        typical = typical_distances(vectors, alike, self.sample, self.seed)
+        for value, usual in zip(bump, typical, strict=True):
             if value < 0:
                 value.fill_(usual)
 
