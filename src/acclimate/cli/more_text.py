@@ -11,8 +11,6 @@ from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
 from acclimate.data.selection.select import select_text
 from acclimate.layout import TRAINING
-from acclimate.recipes.acclimate import ACCLIMATE
-from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
 from acclimate.runs.fingerprint import file_digest
 from acclimate.runs.task import Task
 from acclimate.settings import UsageError
@@ -26,10 +24,10 @@ def require_reader(settings: AdaptSettings) -> None:
     given = [
         option for option, files in (("--target-text", settings.target_text), ("--pool", settings.pool.files)) if files
     ]
-    if given and settings.recipe not in (ACCLIMATE.name, ADVERSARIAL_MASKING.name):
+    if given and settings.recipe not in ("acclimate", "adversarial-masking"):
         raise UsageError(
             f"Recipe {settings.recipe} does not tune the encoder to text, so {' and '.join(given)} would not be read: "
-            f"take {ACCLIMATE.name} or {ADVERSARIAL_MASKING.name}, or put the text into --target."
+            "take acclimate or adversarial-masking, or put the text into --target."
         )
     if settings.pool.files and settings.target is None:
         raise UsageError("--pool selects sentences like the target's, and there is no --target.")
@@ -43,7 +41,7 @@ def with_text(settings: AdaptSettings, files: tuple[str, ...]) -> AdaptSettings:
     if not files:
         return settings
     options = dict(settings.options)
-    if settings.recipe == ACCLIMATE.name:
+    if settings.recipe == "acclimate":
         if options.get("tuning") is False:
             raise UsageError("options.tuning=false: there is no domain tuning that could read more text.")
         options["domain_tuning"] = _extended(options.get("domain_tuning") or {}, files)

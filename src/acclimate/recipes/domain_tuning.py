@@ -36,7 +36,7 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead, mlm_head_for
 from acclimate.model.learner import TextView, eval_mode
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan, Recipe
+from acclimate.recipes.recipe import TUNING_STAGE, Plan, Recipe
 from acclimate.recipes.tuning_text import StoredText, Text, TextFiles, Texts, cut, in_memory, tuning_text
 from acclimate.settings import Settings, UsageError
 from acclimate.spelling import count
@@ -66,7 +66,6 @@ def is_language_model(tagger: Tagger) -> bool:
     return True
 
 
-STAGE = "domain-tuning"  # its name
 UPDATES = 5_000  # at most, where no number is given
 _ROWS, _SENTENCES = 128, 32  # of a batch, at most
 _BATCHES = 16  # of a pass, at least, where there is little text
@@ -157,7 +156,7 @@ def tuning_stage(
     target: Text,
     settings: DomainTuning,
     seed: int,
-    name: str = STAGE,
+    name: str = TUNING_STAGE,
     extra: Text | None = None,
 ) -> Tuning:
     """The stage that tunes this encoder to the target, with the source beside it. Without a head the learner's own is
@@ -299,7 +298,7 @@ def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)
 
 
-def domain_tuning(tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = STAGE) -> Stage:
+def domain_tuning(tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = TUNING_STAGE) -> Stage:
     """Masked words of the target's text, of extra text, and of the source's beside them."""
     encoder = tagger.encoder
     assert isinstance(encoder, Transformer)

@@ -16,6 +16,8 @@ from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import DevelopmentScore, Selector, Stage
 
+TUNING_STAGE = "domain-tuning"  # the name of a stage of domain tuning
+
 
 @dataclass(frozen=True)
 class Plan:

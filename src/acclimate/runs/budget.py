@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acclimate.evaluation.table import duration
-from acclimate.recipes.domain_tuning import STAGE
+from acclimate.recipes.recipe import TUNING_STAGE
 from acclimate.training.rehearsal import Cost
 
 LEAST = 0.05  # of a stage's updates: less would teach nothing, whatever the budget says
@@ -23,8 +23,8 @@ class Budget:
     def of(cls, cost: Cost, seconds: float) -> Budget:
         """Domain tuning is shortened first, since most of its gain comes early. Only when a tenth of it is left is
         everything else shortened, the baseline by as much as the recipe, or the comparison would not be fair."""
-        tuning = sum(each for name, _, each in cost.stages if name == STAGE)
-        others = sum(each for name, _, each in cost.stages if name != STAGE)
+        tuning = sum(each for name, _, each in cost.stages if name == TUNING_STAGE)
+        others = sum(each for name, _, each in cost.stages if name != TUNING_STAGE)
         left = seconds - (cost.seconds - tuning - others)  # between the stages nothing can be saved
         if tuning + others <= left:
             return cls()
@@ -32,7 +32,7 @@ class Budget:
         return cls(tuned, min(1.0, max(LEAST, (left - tuned * tuning) / others)) if others else 1.0)
 
     def share(self, stage: str) -> float:
-        return self.tuning if stage == STAGE else self.others
+        return self.tuning if stage == TUNING_STAGE else self.others
 
     def cut(self, cost: Cost) -> Cost:
         """What is left of a cost."""
