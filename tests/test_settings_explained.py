@@ -13,7 +13,7 @@ from acclimate.cli.data_settings import BY_COMMAND
 from acclimate.cli.reading import CorpusSettings
 from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.recipes.catalogue import RECIPES
-from acclimate.recipes.compose_objectives import OBJECTIVES
+from acclimate.recipes.compose_parts import OBJECTIVES
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
 from acclimate.settings import Settings, dump_yaml, explained_yaml

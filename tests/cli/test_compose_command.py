@@ -8,7 +8,7 @@ import pytest
 import yaml
 from command_line import QUICK, Files, acclimate, ctrl_c_after
 
-from acclimate.recipes.compose_objectives import OBJECTIVES
+from acclimate.recipes.compose_parts import OBJECTIVES
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "compose.yaml"
 

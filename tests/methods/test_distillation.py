@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.distillation import Distillation, cross_entropy, frozen_copy, log_probabilities
 from acclimate.methods.tagging import Tagging
+from acclimate.methods.teachers import Distillation, cross_entropy, frozen_copy, log_probabilities
 from acclimate.model.heads.tag_heads import ConditionalRandomField
 from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.tagging import Tagging
+from acclimate.methods.teachers import MeanTeacher, rising
 from acclimate.model.tagger import Tagger
 from acclimate.training.optimizers import parameter_groups
 from acclimate.training.stage import TrainingStep

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.teaching import HarderReading, NearStart, Teaching, balance, lower_cased, trust
+from acclimate.methods.teachers import HarderReading, NearStart, Teaching, balance, lower_cased, trust
 from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
 

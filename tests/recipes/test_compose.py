@@ -17,8 +17,7 @@ from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.compose import compose
-from acclimate.recipes.compose_objectives import OBJECTIVES
-from acclimate.recipes.compose_stages import ComposeSettings
+from acclimate.recipes.compose_parts import OBJECTIVES, ComposeSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import complete

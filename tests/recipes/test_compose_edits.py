@@ -14,8 +14,8 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.compose import check_plan, compose
-from acclimate.recipes.compose_stages import ComposeSettings
-from acclimate.recipes.pdaln_edits import nearest_in
+from acclimate.recipes.compose_parts import ComposeSettings
+from acclimate.recipes.pdaln import nearest_in
 from acclimate.recipes.recipe import Plan
 from acclimate.reporting.page import Section
 from acclimate.reporting.sentences import edited_blocks

@@ -16,7 +16,7 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.compose import check_plan, compose
-from acclimate.recipes.compose_stages import ComposeSettings
+from acclimate.recipes.compose_parts import ComposeSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete

@@ -12,7 +12,7 @@ from test_every_recipe import QUICK, Losses
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.compose_stages import ComposeSettings
+from acclimate.recipes.compose_parts import ComposeSettings
 from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError, UsageError, complete
 
@@ -92,10 +92,6 @@ def test_what_is_not_there_is_missed_by_name(
         ({"objectives": {"mat": {"settings": {"side": "both"}}}}, "mat needs labelled sentences beside"),
         ({"objectives": ["mean-teacher"], "beside": ["pseudo-labelled"]}, "learns from unlabelled target text"),
         ({"objectives": ["tagging"], "learns": ["target"]}, "learns tags from target, which has none"),
-        (
-            {"objectives": {"virtual-adversarial": {"settings": {"radius": {"words": 0, "characters": 0}}}}},
-            "needs noise: set its radius above 0",
-        ),
         (
             {"objectives": {"word-mmd": {"settings": {"mu": {"B-XYZ": 1}}}}, "beside": ["pseudo-labelled"]},
             "'B-XYZ' is none of the tagger's tags",

@@ -294,15 +294,6 @@ def test_source_words_target_words_and_letters_have_radii_of_their_own(make: Mak
         assert found["characters"] == pytest.approx([2] * len(view.sentences), rel=1e-4)
 
 
-def test_radii_may_count_the_size_of_a_sentence(make: Make) -> None:
-    update = make(radius={"source_words": 4, "target_words": 0.5, "characters": 0}, by_size=True)
-    noise, _ = caught(update, update.step)
-    for domain, words in ((SOURCE, 4), (TARGET, 0.5)):
-        width = noise[domain]["words"].shape[2]
-        expected = [words * (len(sentence) * width) ** 0.5 for sentence in update.batch[domain]]
-        assert [float(row.norm()) for row in noise[domain]["words"]] == pytest.approx(expected, rel=1e-4)
-
-
 def test_a_radius_of_nothing_is_no_noise(make: Make) -> None:
     update = make(radius={"source_words": 0, "target_words": 1, "characters": 0})
     noise, _ = caught(update, update.step)
@@ -316,10 +307,9 @@ def by_hand(update: Update, guide: Callable[[View, View], Tensor]) -> dict[str, 
     return {d: g / g.flatten(1).norm(dim=1).view(-1, 1, 1) for d, g in zip((SOURCE, TARGET), along, strict=True)}
 
 
-@pytest.mark.parametrize("direction", ["task", "full"])
-def test_the_noise_follows_the_task_alone_or_the_discriminator_as_it_is_too(make: Make, direction: str) -> None:
+def test_the_noise_follows_the_task_alone(make: Make) -> None:
     radius = {"source_words": 1, "target_words": 1, "characters": 0}
-    update = make(direction=direction, radius=radius, discriminator="plain")
+    update = make(radius=radius, discriminator="plain")
     # a discriminator that says something
     nn.init.normal_(update.discriminator.score.weight, std=20)
     noise, _ = caught(update, update.step)
@@ -331,7 +321,7 @@ def test_the_noise_follows_the_task_alone_or_the_discriminator_as_it_is_too(make
     for name, guide in guides.items():
         expected = by_hand(update, guide)
         same = all(torch.allclose(noise[domain]["words"], expected[domain], atol=1e-5) for domain in (SOURCE, TARGET))
-        assert same == (name == direction), name
+        assert same == (name == "task"), name
 
 
 def test_the_noise_of_a_sentence_does_not_hang_on_its_neighbours(make: Make) -> None:
@@ -393,7 +383,7 @@ def test_widths_can_be_chosen(make: Make) -> None:
 
 def test_only_the_clean_task_is_an_objective_of_the_adversarial_one(make: Make) -> None:
     """The discriminator must stand once in a checkpoint, and be moved once."""
-    update = make(direction="full")
+    update = make()
     assert isinstance(update.stage.objectives["tag"], AdversarialTraining)
     names = [name for name, _ in update.step.named_parameters(remove_duplicate=False) if "pooling" in name]
     assert names

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.alignment.discrepancy import WordDiscrepancy
-from acclimate.methods.alignment.mmd import BANK
+from acclimate.methods.alignment.mmd import BANK, WordDiscrepancy
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
+from acclimate.recipes.baselines import LaDtlSettings, la_dtl
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError

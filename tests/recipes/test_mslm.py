@@ -16,9 +16,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import evaluate, predict
-from acclimate.methods.entities.losses import EntityDetection, HiddenWords
-from acclimate.methods.entities.masked_tagger import MaskedTagger
-from acclimate.methods.masking.joint import EVEN, count_masks, mask_weights
+from acclimate.methods.mslm import EVEN, EntityDetection, HiddenWords, MaskedTagger, count_masks, mask_weights
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.mslm import MslmSettings, check_plan, mslm
 from acclimate.recipes.recipe import Plan
@@ -71,9 +69,9 @@ def test_the_weights_are_counted_in_the_training_sentences_alone(build: Build, n
     few = tweets[:3]
     stage = stage_of(build("bert"), news, few + tweets[3:].unlabelled(), elm=0.25, blm=0.5)
     learner = learner_of(stage)
-    expected = mask_weights(count_masks(learner.masking, news + few, learner.askable, 1))
+    expected = mask_weights(count_masks(learner.masking, news + few, learner.predictable_pieces, 1))
     assert words_term(stage).weights == expected
-    assert expected != mask_weights(count_masks(learner.masking, news + tweets, learner.askable, 1))
+    assert expected != mask_weights(count_masks(learner.masking, news + tweets, learner.predictable_pieces, 1))
     assert stage.batches.corpora["source"].sentences == (news + few).sentences  # type: ignore[attr-defined]
 
 

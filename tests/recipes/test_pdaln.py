@@ -13,10 +13,9 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.distillation import Distillation, frozen_copy
-from acclimate.methods.mean_teacher import MeanTeacher
-from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining
+from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import count_of
+from acclimate.methods.teachers import Distillation, MeanTeacher, frozen_copy
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import PdalnSettings, batches_of, check_plan, pdaln, round_text
 from acclimate.recipes.recipe import Plan
@@ -121,7 +120,7 @@ def test_alpha_and_beta_zero_never_ask_for_a_discrepancy(
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(
-        "acclimate.methods.alignment.discrepancy.squared_mmd", lambda *a, **k: asked.append(1) or torch.zeros(())
+        "acclimate.methods.alignment.mmd.squared_mmd", lambda *a, **k: asked.append(1) or torch.zeros(())
     )
     trained(build(), with_options(plan, alpha=0, beta=0, rounds=1))
     assert not asked
@@ -177,7 +176,7 @@ def test_without_unlabelled_text_the_target_is_the_few(build: Build, plan: Plan)
 
 def test_rounds_stand_on_exchanged_entities_made_anew_by_another_seed(build: Build, plan: Plan) -> None:
     known = {sentence.words for sentence in (*plan.source, *plan.target.labelled())}
-    texts = [round_text(plan, number) for number in (1, 2, 1)]
+    texts = [round_text(plan, number)[0] for number in (1, 2, 1)]
     assert texts[0].sentences == texts[2].sentences != texts[1].sentences
     assert all(sentence.words not in known and sentence.tags is not None for text in texts for sentence in text)
     first, one, other, _ = stages_of(build(), plan)
@@ -187,10 +186,10 @@ def test_rounds_stand_on_exchanged_entities_made_anew_by_another_seed(build: Bui
 
 
 def test_without_augmentation_rounds_stand_on_a_sample_and_the_few(plan: Plan) -> None:
-    text = round_text(with_options(plan, augment=False, source_sentences=5), 1)
+    text = round_text(with_options(plan, augment=False, source_sentences=5), 1)[0]
     assert len(text) == 5 + 4
     assert {*plan.source.sentences, *plan.target.labelled().sentences}.issuperset(text.sentences)
-    assert len(round_text(with_options(plan, augment=False, source_sentences=None), 1)) == len(plan.source) + 4
+    assert len(round_text(with_options(plan, augment=False, source_sentences=None), 1)[0]) == len(plan.source) + 4
 
 
 def test_tags_may_be_learnt_from_augmented_sentences_alone(build: Build, plan: Plan) -> None:
@@ -387,17 +386,11 @@ def test_variants_stand_beside_equation_10_unweighed(build: Build, plan: Plan) -
     assert noisy.objectives["virtual"].domains == ("target",)
 
 
-def test_virtual_training_is_bond_s_unless_mat_s_is_asked_for(build: Build, plan: Plan) -> None:
-    terms = {}
-    for kind in ("bond", "mat"):
-        options = {"kind": kind, "step": 0.002, "radius": {"words": 0.3, "characters": 0.1, "pieces": 0.2}}
-        _, stage = stages_of(build(), with_options(plan, variant="vat", rounds=1, virtual=options))
-        terms[kind] = stage.objectives["virtual"]
-    assert isinstance(terms["bond"], SymmetricVirtualTraining)
-    assert (terms["bond"].trial, set(terms["bond"].radii.values())) == (1e-5, {0.002})
-    assert not isinstance(terms["mat"], SymmetricVirtualTraining)
-    assert terms["mat"].radii == {"words": 0.3, "characters": 0.1, "pieces": 0.2}
-    assert PdalnSettings().virtual.kind == "bond"
+def test_the_noise_of_virtual_training_is_that_of_its_settings(build: Build, plan: Plan) -> None:
+    _, stage = stages_of(build(), with_options(plan, variant="vat", rounds=1, virtual={"step": 0.002}))
+    virtual = stage.objectives["virtual"]
+    assert isinstance(virtual, VirtualAdversarialTraining)
+    assert (virtual.trial, virtual.step) == (1e-5, 0.002)
 
 
 # resuming
@@ -437,16 +430,9 @@ def test_variants_need_labelled_target_sentences(build: Build, plan: Plan, varia
         check_plan(build(), with_options(without_labels(plan), variant=variant))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"mu": {"B-XYZ": 1.0}}, "'B-XYZ' is none of the tagger's tags"),
-        ({"variant": "vat", "virtual": {"kind": "mat", "radius": {"words": 0, "characters": 0}}}, "needs noise"),
-    ],
-)
-def test_options_that_mean_nothing_are_told(build: Build, plan: Plan, options: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        check_plan(build(), with_options(plan, **options))
+def test_tags_that_the_tagger_does_not_have_are_refused(build: Build, plan: Plan) -> None:
+    with pytest.raises(UsageError, match="'B-XYZ' is none of the tagger's tags"):
+        check_plan(build(), with_options(plan, mu={"B-XYZ": 1.0}))
 
 
 def test_a_mean_teacher_needs_unlabelled_text(build: Build, plan: Plan) -> None:

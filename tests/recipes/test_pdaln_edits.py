@@ -15,8 +15,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
-from acclimate.recipes.pdaln import PdalnSettings, check_plan
-from acclimate.recipes.pdaln_edits import edit_for, nearest_in, synonyms_for
+from acclimate.recipes.pdaln import PdalnSettings, check_plan, edit_for, nearest_in, synonyms_for
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError

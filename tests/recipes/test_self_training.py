@@ -1,4 +1,4 @@
-"""Self-training: the surest sentences are believed, and true labels are kept."""
+"""Self-training: the most confident sentences are believed, and true labels are kept."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict, sentence_confidences
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import SelfTrainingSettings, most_confident, self_training
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.self_training import SelfTrainingSettings, self_training, surest
 from acclimate.training.settings import TrainingSettings
 
 
@@ -26,19 +26,19 @@ def test_the_surest_share_is_kept_under_the_tagger_s_own_tags(
     target = tweets.unlabelled()
     sure, guessed = sentence_confidences(tagger, target), predict(tagger, target)
     best = sorted(range(10), key=lambda number: -sure[number])[:count]
-    assert surest(tagger, target, share).sentences == tuple(guessed[number] for number in sorted(best))
+    assert most_confident(tagger, target, share).sentences == tuple(guessed[number] for number in sorted(best))
 
 
 def test_true_tags_are_kept_whatever_the_tagger_thinks(tagger: Tagger, tweets: Corpus) -> None:
     target = tweets[:2] + tweets[2:].unlabelled()
-    believed = surest(tagger, target, 0.2)
+    believed = most_confident(tagger, target, 0.2)
     assert believed.sentences[:2] == tweets.sentences[:2]
     assert all(sentence.tags is not None for sentence in believed)
 
 
 def test_the_gold_tags_of_the_target_are_not_needed_nor_used(tagger: Tagger, tweets: Corpus) -> None:
     others = tweets.map(lambda sentence: sentence.with_tags(["B-ORG"] * len(sentence)))
-    assert surest(tagger, tweets.unlabelled(), 0.5) == surest(tagger, others.unlabelled(), 0.5)
+    assert most_confident(tagger, tweets.unlabelled(), 0.5) == most_confident(tagger, others.unlabelled(), 0.5)
 
 
 def stages_of(tagger: Tagger, news: Corpus, tweets: Corpus, **options: float) -> list:

@@ -16,12 +16,11 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import predict
 from acclimate.methods.tagging import Tagging
-from acclimate.methods.teaching import lower_cased
+from acclimate.methods.teachers import lower_cased
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
-from acclimate.recipes.guard import Guard, agreement
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.source_free import SourceFreeSettings, source_free
+from acclimate.recipes.source_free import Guard, SourceFreeSettings, agreement, source_free
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
 from acclimate.training.engine import build_engine

@@ -14,8 +14,8 @@ from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.perturbation.word_changes import WordChanges
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
@@ -84,7 +84,7 @@ def siblings_stage(target: Tagger, news: Corpus, tweets: Corpus, **given: Any) -
     changes = WordChanges(sorted(tweets.vocabulary), rate=0.5, hide=0.5)
     objectives: dict[str, Objective] = {
         "tag": AdversarialTraining(TaggingOfAll(), {"source": RADII, "target": RADII}, changes=changes),
-        "virtual": VirtualAdversarialTraining(RADII, ["target"]),
+        "virtual": VirtualAdversarialTraining(domains=["target"]),
     }
     batches = Batches({"source": news, "target": tweets}, 40)
     settings = TrainingSettings(**SETTINGS | given.pop("settings", {}))

@@ -37,8 +37,8 @@ from acclimate.layout import BEFORE, MEMBERS
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import StorageError, read_tensors, write_tensors
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import LA_DTL
 from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe, for_target_labels
-from acclimate.recipes.la_dtl import LA_DTL
 from acclimate.runs.budget import expected_cost
 from acclimate.runs.fingerprint import file_digest
 from acclimate.runs.folder import read_checksummed, write_checksummed

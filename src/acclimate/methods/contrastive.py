@@ -1,30 +1,137 @@
-"""Contrast: a sentence must be more like its own edited twin than like any other sentence (PDALN, equation 7)."""
+"""Contrastive learning: a sentence must be more similar to its own edited twin than to others (PDALN, section 4.2.1 and
+equation 7). Edits never touch words of entities; in text without labels, or with plain tags, nothing is protected."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from random import Random
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acclimate.data.corpus import Sentence
+from acclimate.data.corpus import Kind, Sentence
+from acclimate.data.schemes import Scheme, Span, keep_open, spans_from_tags, tags_from_spans
+from acclimate.methods.augmentation.synonyms import Synonyms
 from acclimate.methods.objective import Objective
 from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spread
 from acclimate.model.learner import NoView, View
 
-Edit = Callable[[Sentence, random.Random], Sentence]
-"""The sentence with some words replaced or left out. What is drawn comes from the dice."""
+
+def shuffled(count: int, dice: Random) -> Iterator[int]:
+    """The numbers below `count` in random order, each drawn when it is asked for: there may be billions."""
+    moved: dict[int, int] = {}
+    for place in range(count):
+        other = place + number_below(count - place, dice)
+        yield moved.get(other, other)
+        moved[other] = moved.get(place, place)
+
+
+def number_below(limit: int, dice: Random) -> int:
+    """A random number from 0 on, for a limit of any size."""
+    if limit < 1 << 33:
+        return int(dice.random() * (1 << 53)) * limit >> 53
+    drawn = bits = 0
+    while bits < limit.bit_length() + 20:  # 20 more, so that no number is favoured
+        drawn = drawn << 53 | int(dice.random() * (1 << 53))
+        bits += 53
+    return drawn * limit >> bits
+
+
+SHARE = 0.2
+
+
+def replace_synonyms(
+    sentence: Sentence, synonyms: Synonyms, dice: Random, share: float = SHARE, kind: Kind = "spans"
+) -> Sentence:
+    """Replace this share of the words (at least one) by synonyms, as far as words have any."""
+    _require_share(share)
+    free = _free_words(sentence, kind)
+    words = list(sentence.words)
+    left = _how_many(share, sentence)
+    for number in shuffled(len(free), dice):
+        place = free[number]
+        candidates = synonyms.of(words[place])
+        if candidates:
+            words[place] = candidates[number_below(len(candidates), dice)]
+            left -= 1
+        if not left:
+            break
+    return sentence if tuple(words) == sentence.words else sentence.with_words(words, sentence.tags)
+
+
+def delete_span(
+    sentence: Sentence, dice: Random, share: float = SHARE, kind: Kind = "spans", scheme: Scheme = "IOB2"
+) -> Sentence:
+    """Leave out neighbouring words, this share of the sentence (at least one), or fewer where entities stand close. Two
+    entities of one type that come to touch stay two."""
+    _require_share(share)
+    free = set(_free_words(sentence, kind))
+    longest = min(_how_many(share, sentence), len(sentence) - 1, len(free))
+    for size in range(longest, 0, -1):
+        starts = [start for start in sorted(free) if free.issuperset(range(start, start + size))]
+        for number in shuffled(len(starts), dice):
+            shorter = _without(sentence, starts[number], size, kind, scheme)
+            if shorter is not None:
+                return shorter
+    return sentence
+
+
+def edit_text(
+    sentence: Sentence,
+    dice: Random,
+    synonyms: Synonyms | None = None,
+    share: float = SHARE,
+    kind: Kind = "spans",
+    scheme: Scheme = "IOB2",
+) -> Sentence:
+    """One of the two edits, each with probability 1/2; the other one where it changes nothing."""
+    deletes_first = synonyms is None or dice.random() < 0.5
+    edited = sentence
+    for deletes in (deletes_first, not deletes_first):
+        if edited is sentence and deletes:
+            edited = delete_span(sentence, dice, share, kind, scheme)
+        elif edited is sentence and synonyms is not None:
+            edited = replace_synonyms(sentence, synonyms, dice, share, kind)
+    return edited
+
+
+def _free_words(sentence: Sentence, kind: Kind) -> list[int]:
+    """Where words stand that may be changed."""
+    taken = set() if kind == "plain" else {place for span in sentence.spans for place in range(span.start, span.end)}
+    return [place for place in range(len(sentence)) if place not in taken]
+
+
+def _without(sentence: Sentence, start: int, size: int, kind: Kind, scheme: Scheme) -> Sentence | None:
+    """The sentence without some words, or None when its tags could not say what they said."""
+    words = sentence.words[:start] + sentence.words[start + size :]
+    tags = sentence.tags and sentence.tags[:start] + sentence.tags[start + size :]
+    if tags is None or kind == "plain":
+        return sentence.with_words(words, tags)
+    spans = [
+        Span(span.start - size, span.end - size, span.label) if span.start > start else span for span in sentence.spans
+    ]
+    spelled = keep_open(tags_from_spans(spans, len(words), scheme), tags)
+    return sentence.with_words(words, spelled) if spans_from_tags(spelled) == spans else None
+
+
+def _how_many(share: float, sentence: Sentence) -> int:
+    return max(1, round(share * len(sentence)))
+
+
+def _require_share(share: float) -> None:
+    if not 0 < share <= 1:
+        raise ValueError(f"The share of words to change must be above 0 and at most 1, not {share}.")
+
+
+Edit = Callable[[Sentence, Random], Sentence]
+"""The sentence with some words replaced or left out."""
 
 
 def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05) -> Tensor:
-    """How hard it is to find each anchor's twin by likeness among the others, (sentence); vectors (sentence, size).
-
-    For each sentence the others' anchors and twins stand against its own twin: 2(B - 1) of them. The temperature
-    divides the likeness itself; printed outside the exponential it would be no temperature at all.
-    """
+    """Loss of finding each anchor's twin among the others by similarity, (sentence); vectors (sentence, size). There
+    are 2(B - 1) negatives; the temperature divides the similarity, inside the exponential."""
     with torch.autocast(anchors.device.type, enabled=False):
         exact = torch.promote_types(anchors.dtype, torch.float32)
         anchors, twins = anchors.to(exact), twins.to(exact)
@@ -35,13 +142,8 @@ def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05
 
 
 class Contrast(Objective):
-    """How well sentences are told from one another by their vectors, when each is shown beside an edited twin.
-
-    Needs no labels: all sentences of the batch take part, of both domains. Reaches the encoder and its own
-    matrix W. `edit` makes the twins. `size` of the vectors compared. Without `normalise`, likeness grows with their
-    length, and at this temperature nearly every softmax is saturated. `symmetric` lets the twin look for its
-    sentence as well.
-    """
+    """Contrastive loss on projected sentence vectors of both domains; `edit` makes the twins. Needs no labels.
+    `normalise` scales the vectors to length 1."""
 
     def __init__(
         self,
@@ -51,22 +153,20 @@ class Contrast(Objective):
         temperature: float = 0.05,
         *,
         normalise: bool = True,
-        symmetric: bool = False,
         seed: int = 0,
     ) -> None:
-        """`width` of the encoder's sentence vectors. What is edited depends on the seed and the number of the
-        update."""
+        """`width` of the encoder's sentence vectors. Edits depend on the seed and the number of the update."""
         super().__init__()
         if temperature <= 0:
             raise ValueError(f"The temperature of a contrast must be above 0, not {temperature}.")
-        self.edit, self.temperature, self.normalise, self.symmetric = edit, temperature, normalise, symmetric
+        self.edit, self.temperature, self.normalise = edit, temperature, normalise
         self.project = nn.Linear(width, size, bias=False)  # W
         self.seed = seed
         self._last: list[tuple[Sentence, Sentence]] = []  # sentences of the last update, each with its twin
         self.before_update(0)
 
     def before_update(self, update: int) -> None:
-        self.dice = random.Random(self.seed * 1_000_003 + update)
+        self.dice = Random(self.seed * 1_000_003 + update)
 
     def forward(self, source: View, target: View) -> Tensor:
         views = [view for view in (source, target) if not isinstance(view, NoView)]
@@ -75,10 +175,7 @@ class Contrast(Objective):
         anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
         self._last = []
         twins = torch.cat([self.vectors(twin) for twin in self.twins(views)])
-        losses = contrastive_losses(anchors, twins, self.temperature)
-        if self.symmetric:
-            losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
-        return losses.mean()
+        return contrastive_losses(anchors, twins, self.temperature).mean()
 
     def twins(self, views: Sequence[View]) -> Iterable[View]:
         """The edited sentences of both domains."""
@@ -91,11 +188,11 @@ class Contrast(Objective):
         return view.tagger.view(twins)
 
     def notes(self) -> Mapping[str, Any] | None:
-        """What was swapped or left out in the twins of some sentences."""
+        """What was changed in the twins of some sentences."""
         if not self.training:
             return None
-        found = [(old.words, new.words) for old, new in self._last if old.words != new.words]
-        rows = [noted_row(old, edits_between(old, new)) for old, new in spread(found)]
+        changed = [(old.words, new.words) for old, new in self._last if old.words != new.words]
+        rows = [noted_row(old, edits_between(old, new)) for old, new in spread(changed)]
         return {"kind": CHANGES, "by": "twins", "rows": rows}
 
     def vectors(self, view: View) -> Tensor:
@@ -104,6 +201,6 @@ class Contrast(Objective):
             return functional.normalize(vectors, dim=1) if self.normalise else vectors
 
 
-def edited(sentences: Sequence[Sentence], edit: Edit, dice: random.Random) -> list[Sentence]:
-    """Without tags: nobody asks for them here."""
+def edited(sentences: Sequence[Sentence], edit: Edit, dice: Random) -> list[Sentence]:
+    """The edited sentences, without tags."""
     return [edit(sentence, dice).with_tags(None) for sentence in sentences]

@@ -13,11 +13,11 @@ from torch.nn import functional
 from acclimate.methods.masking.masked_batch import (
     Corruption,
     Hidden,
-    Look,
     MaskedBatch,
+    ReadStates,
     hide,
-    in_evaluation,
     pose,
+    without_dropout,
     word_beginnings,
 )
 from acclimate.methods.masking.policy import Policy
@@ -27,17 +27,17 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead
 from acclimate.model.learner import Learner, TextView
 
-_NOTED = 8  # rows of a batch that are written down now and then
+_NOTED = 8  # rows of a batch that the notes show
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much of a row is hidden, counted in what, and how often each batch is posed anew."""
+    """How much of a row is hidden, and how many masks each batch gets."""
 
     share: float = 0.15
     by_words: bool = False  # words, each with all its pieces; else pieces
     samples: int = 1  # masks per batch, whose losses are averaged
-    quick: bool = True  # a policy's look at the text may be in half precision
+    quick: bool = True  # policies may read the text in half precision
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -47,12 +47,8 @@ class Budget:
 
 
 class MaskedWords(Objective):
-    """Cross-entropy of the hidden pieces, averaged over all that were hidden.
-
-    Needs no labels: text of the named domain. What pre-training and domain tuning both make small; they differ in the
-    text, in where they start, and in the policy that says what to hide. The guesser works at the hidden places only, a
-    quarter of the text or less: its product with the whole table of pieces would otherwise cost more than the encoder.
-    """
+    """Cross-entropy of the hidden pieces, averaged over all of them. The language-model head works at the hidden places
+    only, since its product with the vocabulary would otherwise cost more than the encoder."""
 
     def __init__(
         self,
@@ -64,9 +60,8 @@ class MaskedWords(Objective):
         domain: Literal["source", "target"] = "target",
         continues: Tensor | None = None,
     ) -> None:
-        """`special` pieces ([CLS], [SEP], padding) are never hidden. Without a guesser the learner's own is asked.
-        `continues` (piece of the vocabulary) is True for pieces that go on with a word: it tells where words begin in
-        text that comes as bare pieces."""
+        """`special` pieces are never hidden. Without a head the learner's own is asked. `continues` (piece of the
+        vocabulary) is True for pieces that go on with a word, for text that comes as bare pieces."""
         super().__init__()
         self.policy, self.corruption, self.budget = policy, corruption, budget or Budget()
         self.mlm_head, self.domain = mlm_head, domain
@@ -76,7 +71,7 @@ class MaskedWords(Objective):
         self.continues: Tensor | None
         self._posed: tuple[MaskedBatch, Hidden] | None = None
         self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
-        self._look: Look | None = None
+        self._look: ReadStates | None = None
         self._eval_states = EvalStates()
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
@@ -92,7 +87,7 @@ class MaskedWords(Objective):
         return torch.stack(totals).mean() if len(totals) > 1 else totals[0]
 
     def batch(self, view: TextView) -> MaskedBatch:
-        """The view's text as rows of which some is to be hidden, and who is to solve it."""
+        """The view's text as rows to be masked, with the model that predicts them."""
         encoder = view.encoder
         mlm_head = self.mlm_head or view.mlm_head
         if not isinstance(encoder, Transformer) or mlm_head is None:
@@ -101,14 +96,12 @@ class MaskedWords(Objective):
                 "MaskedWords(..., mlm_head=MlmHead.of(model))."
             )
         pieces, words = view.inputs["pieces"], view.inputs.get("words")
+        attention = inside = view.inputs.get("attention")
         first = None
         if words is not None:
-            first = word_beginnings(words)
+            inside, first = words >= 0, word_beginnings(words)  # pieces of no word are special for any tokenizer
         elif self.continues is not None:
             first = first_pieces(pieces, self.continues)
-        attention = view.inputs.get("attention")
-        # not every tokenizer calls all of its special pieces so; what belongs to no word is one
-        inside = attention if words is None else words >= 0
         posed = pose(pieces, self.special, self.budget.share, inside, first, self.budget.by_words)
         return replace(
             posed,
@@ -122,18 +115,12 @@ class MaskedWords(Objective):
         )
 
     def speed_up(self) -> None:
-        """Compile the training pass, and a policy's look at the text: a minute's wait at the start, then about twice as
-        fast on a GPU."""
+        """Compile the training pass, and a policy's look at the text."""
         self._quick = torch.compile(self.losses)
-        self._look = in_evaluation(torch.compile(Transformer.states))
+        self._look = without_dropout(torch.compile(Transformer.states))
 
     def losses(
-        self,
-        encoder: Transformer,
-        mlm_head: MlmHead,
-        pieces: Tensor,
-        hidden: Hidden,
-        attention: Tensor | None = None,
+        self, encoder: Transformer, mlm_head: MlmHead, pieces: Tensor, hidden: Hidden, attention: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """The mean loss over all hidden pieces, and that of each row (row), the second without a gradient."""
         states = encoder.states(self.corruption(pieces, hidden), attention)
@@ -154,7 +141,7 @@ class MaskedWords(Objective):
         self.policy.before_update(update)
 
     def end(self, learner: Learner) -> None:
-        self._eval_states = EvalStates()  # the memory of its graphs is given back
+        self._eval_states = EvalStates()  # frees the memory of its graphs
 
     def notes(self) -> Mapping[str, Any] | None:
         """Which words of some rows were hidden last, and by which policy."""
@@ -165,21 +152,21 @@ class MaskedWords(Objective):
 
 
 def hidden_words(batch: MaskedBatch, hidden: Hidden, policy: Policy, rows: int) -> list[dict[str, Any]]:
-    """The first rows as words, with the numbers of those of which a piece is hidden. `places` says how many places of
-    each word could be drawn, and `drawn` how many of the row were: what chance would have hidden follows from both."""
+    """The first rows as words, with the numbers of those that are hidden. `places` counts the places of each word, and
+    `drawn` the hidden places of the row."""
     assert batch.words is not None
     rows = min(rows, len(batch.pieces))
     places, counts = hidden.places[:rows].cpu(), hidden.counts[:rows].cpu()
     numbers, allowed, drawn = batch.words[:rows].cpu(), batch.allowed[:rows].cpu(), batch.sizes[:rows].tolist()
     spelled = [word for sentence in batch.originals for word in sentence.words]
     by = policy.chosen_by(len(batch.pieces))
-    found = []
+    noted = []
     for row in range(rows):
         here = numbers[row][numbers[row] >= 0]
         begin, end = int(here.min()), int(here.max()) + 1
         masked = sorted(set(numbers[row][places[row][counts[row]]].tolist()))
         open_to = torch.bincount(numbers[row][allowed[row]] - begin, minlength=end - begin)  # (word)
-        found.append(
+        noted.append(
             {
                 "words": spelled[begin:end],
                 "hidden": [word - begin for word in masked],
@@ -188,30 +175,27 @@ def hidden_words(batch: MaskedBatch, hidden: Hidden, policy: Policy, rows: int) 
                 "by": by[row],
             }
         )
-    return found
+    return noted
 
 
 def first_pieces(pieces: Tensor, continues: Tensor) -> Tensor:
-    """Where the word of each piece begins (row, piece). A row that begins in mid-word begins a word."""
+    """Where the word of each piece begins (row, piece); the first piece of a row begins a word."""
     places = torch.arange(pieces.shape[1], device=pieces.device).expand_as(pieces)
     return places.masked_fill(continues[pieces], 0).cummax(1).values
 
 
 class PolicyLoss(Objective):
-    """The policy's own loss, beside that of the language model (Vu, Phung, Haffari 2020, Algorithm 1, line 8).
-
-    Stands after `MaskedWords` in a stage. Both are parts of one sum and yet do not meet: the first reaches the encoder
-    and its head, this one the policy.
-    """
+    """The policy's own loss beside that of the language model (Vu, Phung, Haffari 2020, Algorithm 1, line 8). Stands
+    after `MaskedWords` in a stage."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__()
-        self._policy = (policy,)  # not a part of this module: it would stand twice in every checkpoint
+        self._policy = (policy,)  # in a tuple: it is a module of `MaskedWords`
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
         (policy,) = self._policy
-        lesson = policy.loss()
-        if lesson is not None:
-            return lesson
-        # a bare number: with a gradient of zero the optimizer would still move the policy
+        loss = policy.loss()
+        if loss is not None:
+            return loss
+        # without a gradient: one of zero would still let Adam move the policy
         return torch.zeros((), device=next(policy.parameters()).device)

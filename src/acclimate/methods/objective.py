@@ -8,11 +8,8 @@ from acclimate.model.learner import Learner, View
 
 
 class Objective(nn.Module):
-    """One term of the training loss, with whatever extra parameters it needs.
-
-    An objective must not keep the tagger as an attribute: it would stand twice in every checkpoint. It may have
-    `notes()`, which the record then holds.
-    """
+    """One term of the training loss, with its own parameters. It must not have the tagger as an attribute, which would
+    double every checkpoint. It may have `notes()`, which the record then holds."""
 
     def forward(self, source: View, target: View) -> Tensor:
         """A single number to make small."""
@@ -32,4 +29,4 @@ class Objective(nn.Module):
         """Called with the number of the update that begins, the same in every process."""
 
     def after_update(self, learner: Learner) -> None:
-        """Called after the optimizer's step; a moving-average teacher follows the learner here."""
+        """Called after the optimizer's step."""

@@ -11,19 +11,17 @@ from acclimate.methods.objective import Objective
 from acclimate.model.learner import NoView, View
 
 Average = Literal["word", "sentence"]
-"""Per word, batches of long and of short sentences pull alike. Per sentence is the scale of a CRF's likelihood in most
-papers. Terms of one loss must share one of them: a sentence has some twenty words, so a term per word beside one per
-sentence counts a twentieth of its weight."""
+"""What a loss is averaged over. Terms of one loss must share it: a sentence has some twenty words."""
 
 
 def count_of(mask: Tensor, average: Average) -> Tensor:
-    """How many words `mask` (sentence, word) holds, or how many sentences with at least one of them; 1 at least."""
+    """How many words `mask` (sentence, word) holds, or how many sentences with a word; at least 1."""
     return (mask.sum() if average == "word" else mask.any(1).sum()).clamp_min(1)
 
 
 class TaggingOfAll(Objective):
-    """Plain tagging in every domain that the batch holds, each averaged by itself: DATNet's L_S + L_T, or the two tasks
-    of MAT, of which a batch may hold only one."""
+    """Tagging in every domain that the batch holds, each averaged by itself: DATNet's L_S + L_T, or the two tasks of
+    MAT."""
 
     def __init__(self, average: Average = "word") -> None:
         super().__init__()
@@ -38,11 +36,7 @@ class TaggingOfAll(Objective):
 
 
 class Tagging(Objective):
-    """Negative log-likelihood of the gold tags: what a tagger without adaptation is trained on.
-
-    Needs labelled sentences in the named domain; rows without tags count nothing. Averaged per word, so that batches
-    of long and of short sentences pull alike (`average="sentence"` is what most CRF papers do).
-    """
+    """Negative log-likelihood of the gold tags in the named domain; sentences without tags count nothing."""
 
     def __init__(self, domain: Literal["source", "target"] = "source", average: Average = "word") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What was changed in sentences that a tagger learnt from, put so that a run can write it down."""
+"""Changes of sentences that a tagger learnt from, as rows of a run's record."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class WordEdit:
-    """Words `start` to `end` of the original, and what stands in their place: other words, none at all when they are
-    left out, or None when they are there but hidden."""
+    """Words `start` to `end` of the original, and their replacement: words, none at all, or None for hidden."""
 
     start: int
     end: int
@@ -29,14 +28,13 @@ class WordEdit:
 
 
 def noted_row(words: Sequence[str], edits: Iterable[WordEdit], side: str | None = None) -> dict[str, Any]:
-    """One sentence as it was, with what was changed in it. `side` is the domain that it comes from, where that tells
-    something."""
+    """One sentence as it was, with its edits, and the domain `side` that it comes from."""
     row = {"words": list(words), "edits": [edit.as_dict() for edit in edits]}
     return row if side is None else {**row, "side": side}
 
 
 def edits_between(old: Sequence[str], new: Sequence[str]) -> list[WordEdit]:
-    """What makes the one sentence of the other: word by word where both are of one length, else a single stretch."""
+    """The edits from one sentence to the other: word by word if both have one length, else one span."""
     if len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
         return [WordEdit(place, place + 1, (after,)) for place, (before, after) in pairs if before != after]
@@ -48,7 +46,7 @@ def edits_between(old: Sequence[str], new: Sequence[str]) -> list[WordEdit]:
 
 
 def spread(items: Sequence[Item], most: int = NOTED) -> list[Item]:
-    """So many of them at most, evenly from the whole: not only the beginning, which is of one domain."""
+    """At most so many of the items, evenly from the whole."""
     if len(items) <= most:
         return list(items)
     return [items[place * len(items) // most] for place in range(most)]
@@ -56,7 +54,7 @@ def spread(items: Sequence[Item], most: int = NOTED) -> list[Item]:
 
 @dataclass(frozen=True)
 class Edited:
-    """Tells the same few sentences whenever it is asked: they are made before the stage begins, and stay."""
+    """Notes the same few edited sentences whenever it is called."""
 
     by: str  # what edited them
     pairs: Sequence[tuple[Sentence, Sentence]]  # as they were, and as they are learnt

@@ -1,28 +1,19 @@
-"""The recipes by the names people type. To add one is to add one file and one line here."""
+"""The recipes by name. A new recipe is a module and one line here; a module is imported when its recipe is used."""
 
 from __future__ import annotations
 
 import runpy
+from collections import UserDict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from acclimate.methods.alignment.domain_discriminator import diagnosis
-from acclimate.recipes.acclimate import ACCLIMATE
 from acclimate.recipes.baselines import BASELINE, START, TARGET_ONLY
-from acclimate.recipes.compose import COMPOSE
-from acclimate.recipes.datnet import DATNET
-from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
-from acclimate.recipes.la_dtl import LA_DTL
-from acclimate.recipes.mat import MAT
-from acclimate.recipes.mslm import MSLM, weights_of_masks
-from acclimate.recipes.pdaln import PDALN
 from acclimate.recipes.recipe import Recipe
-from acclimate.recipes.self_training import SELF_TRAINING
-from acclimate.recipes.source_free import SOURCE_FREE
 from acclimate.settings import UsageError
 from acclimate.spelling import argument, did_you_mean
 
@@ -40,30 +31,42 @@ __all__ = [
 ]
 
 AUTO = "auto"  # in place of a recipe: a committee of the recipes that suit the corpora
-RECIPES: dict[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (
-        BASELINE,
-        TARGET_ONLY,
-        SELF_TRAINING,
-        SOURCE_FREE,
-        ADVERSARIAL_MASKING,
-        MAT,
-        DATNET,
-        MSLM,
-        PDALN,
-        LA_DTL,
-        ACCLIMATE,
-        COMPOSE,
-    )
+
+
+class _Recipes(UserDict[str, Recipe]):
+    """Recipes by name, each imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Recipe:
+        recipe: Any = self.data[name]
+        if isinstance(recipe, str):
+            module, _, constant = recipe.partition(":")
+            recipe = self.data[name] = getattr(import_module(f"acclimate.recipes.{module}"), constant)
+        return recipe  # type: ignore[no-any-return]
+
+
+_PLACES: dict[str, Any] = {
+    BASELINE.name: BASELINE,
+    TARGET_ONLY.name: TARGET_ONLY,
+    "self-training": "baselines:SELF_TRAINING",
+    "source-free": "source_free:SOURCE_FREE",
+    "adversarial-masking": "domain_tuning:ADVERSARIAL_MASKING",
+    "mat": "mat:MAT",
+    "datnet": "datnet:DATNET",
+    "mslm": "mslm:MSLM",
+    "pdaln": "pdaln:PDALN",
+    "la-dtl": "baselines:LA_DTL",
+    "acclimate": "acclimate:ACCLIMATE",
+    "compose": "compose:COMPOSE",
 }
+RECIPES = _Recipes()
+RECIPES.data = _PLACES
 
 
 def default_recipe(has_target: bool = True, has_source: bool = True) -> str:
     """The recipe of a run that names none, in Python as on the command line."""
     if not has_source:
-        return SOURCE_FREE.name
-    return ACCLIMATE.name if has_target else BASELINE.name
+        return "source-free"
+    return "acclimate" if has_target else BASELINE.name
 
 
 def require_source(recipe: Recipe, has_source: bool) -> None:
@@ -89,7 +92,7 @@ RecipeNames = Annotated[tuple[str, ...], BeforeValidator(_split), AfterValidator
 
 
 def for_target_labels() -> str:
-    """The recipes that take labelled target sentences with any labels, as people read them."""
+    """The recipes that take labelled target sentences with any labels, for messages."""
     *names, last = (name for name, recipe in RECIPES.items() if recipe.own_tagger != "never")
     return f"{', '.join(names)} or {last}"
 
@@ -123,6 +126,15 @@ def _recipe_in(file: str) -> Recipe:
 
 
 def record_remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What the rows of a run's record say about its training."""
-    game = diagnosis(rows)
-    return (*(() if game is None else (game,)), *weights_of_masks(rows))
+    """Remarks on a training from the rows of its record."""
+    kinds = {row["kind"] for row in rows}
+    remarks: list[str] = []
+    if "game" in kinds:
+        from acclimate.methods.alignment.domain_discriminator import diagnosis
+
+        remarks += filter(None, [diagnosis(rows)])
+    if "masks" in kinds:
+        from acclimate.recipes.mslm import weights_of_masks
+
+        remarks += weights_of_masks(rows)
+    return tuple(remarks)

@@ -1,8 +1,4 @@
-"""A recipe of one's own: stages with any objectives, each on the text that is named.
-
-What the papers put together one way can be put together another way. The stages are written in settings, the parts are
-the ones that the other recipes are made of.
-"""
+"""A recipe of one's own: stages with any objectives on any texts, written in settings."""
 
 from __future__ import annotations
 
@@ -14,36 +10,32 @@ from typing import cast, get_args
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.methods.distillation import frozen_copy
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
-from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.methods.teachers import frozen_copy
 from acclimate.model.encoders.layers import Normalise
 from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.compose_objectives import (
-    OBJECTIVES,
-    Built,
-    DiscriminatorTermSettings,
-    StageContext,
-    VirtualNoiseSettings,
-    WordMmdSettings,
-    sides_of,
-)
-from acclimate.recipes.compose_stages import (
+from acclimate.recipes.compose_parts import (
     LABELLED,
+    OBJECTIVES,
     TEXTS,
+    Built,
     ComposeSettings,
+    DiscriminatorTermSettings,
     EditName,
+    StageContext,
     StageSettings,
     Term,
+    WordMmdSettings,
     anchored,
     beside_of,
     edited_pairs,
     learns_of,
+    reads_beside,
     round_names,
-    unlabelled,
+    sides_of,
 )
 from acclimate.recipes.datnet import strength_and_rate
 from acclimate.recipes.domain_tuning import check_tuning, domain_tuning, require_language_model
@@ -51,16 +43,24 @@ from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
 from acclimate.recipes.mslm import MslmSettings, entity_stage
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
-from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
-from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
+from acclimate.recipes.pdaln import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
+from acclimate.recipes.recipe import (
+    Patience,
+    Plan,
+    Recipe,
+    chooses,
+    evaluated_often,
+    same_weights,
+    shortened,
+    unlabelled,
+)
 from acclimate.settings import UsageError
 from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage, Watch
 
 
 def parts() -> dict[str, list[str]]:
-    """What may be named in its options."""
+    """The names that may stand in its options."""
     return {
         "objectives": [f"{name}: {part.summary}" for name, part in OBJECTIVES.items()],
         "learns, beside": list(TEXTS),
@@ -76,16 +76,15 @@ def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
         patience = Patience(stage.patience)
         for name in round_names(stage):
             made = made_stage(name, stage, tagger, plan, number)
-            before = frozen_copy(tagger) if stage.keep_best else None  # by now it has the heads that the stage trains
+            before = frozen_copy(tagger) if stage.keep_best else None  # made_stage may have changed the heads
             yield made
             number += 1
-            # where the selector has gone back to what was before this round, the next one starts there
             if before is not None and patience.ends_after(undone=same_weights(before, tagger)):
                 break
 
 
 def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
-    """The stage as it is trained. `number` counts all of them: it decides what is drawn."""
+    """The stage as it is trained; its random draws depend on `number`, which counts all stages."""
     if stage.domain_tuning is not None:
         return domain_tuning(tagger, plan, stage.domain_tuning, name)
     if stage.mslm is not None:
@@ -99,17 +98,17 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     weights: dict[str, float | Schedule] = {}
     for which, term in stage.objectives.items():
         made = OBJECTIVES[which].build(context, term.settings)
-        objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
-        weights[which] = _weight(term.weight, made)
+        made = Built({"": made}) if isinstance(made, Objective) else made
+        objectives |= {f"{which}{suffix}": objective for suffix, objective in made.terms.items()}
+        weights[which] = _weight(term.weight, made.schedule)
         watches += made.watches
     learner = two_heads(tagger, plan) if stage.separate_heads else None
-    selector = selector_of(stage, plan)
-    return Stage(name, objectives, batches, training, weights, learner, watches, selector)
+    return Stage(name, objectives, batches, training, weights, learner, watches, selector_of(stage, plan))
 
 
 def two_heads(tagger: Tagger, plan: Plan) -> Siblings:
-    """The tagger for what stands beside, and a copy of its head on the same encoder for what is learnt. A source beside
-    a tagger of the target's own has a new head, for its labels, and words of its own."""
+    """The tagger for the `beside` texts, and another head on the same encoder for the `learns` texts. It starts as a
+    copy, unless the target has labels of its own."""
     if plan.for_target:
         source = tagger.sibling(plan.source.labels, tagger.encoder.sibling(plan.source))
         return Siblings({TARGET: tagger, SOURCE: source})
@@ -121,16 +120,16 @@ def two_heads(tagger: Tagger, plan: Plan) -> Siblings:
 def texts_of(
     stage: StageSettings, tagger: Tagger, plan: Plan, number: int
 ) -> tuple[Corpus, list[Corpus], tuple[Watch, ...]]:
-    """What is learnt, as one corpus, what stands beside, and what notes how they were made."""
+    """The `learns` texts as one corpus, the `beside` texts, and what notes how they were made."""
     learns, beside = learns_of(stage, plan), beside_of(stage, plan)
-    found = {name: TEXTS[name](tagger, plan, stage, number) for name in (*learns, *beside)}
-    learnt = [found[name].corpus for name in learns]
-    watches = tuple(watch for text in found.values() for watch in text.watches)
-    return sum(learnt[1:], learnt[0]), [found[name].corpus for name in beside], watches
+    texts = {name: TEXTS[name](tagger, plan, stage, number) for name in (*learns, *beside)}
+    learnt = [texts[name][0] for name in learns]
+    watches = tuple(watch for _, watches in texts.values() for watch in watches)
+    return sum(learnt[1:], learnt[0]), [texts[name][0] for name in beside], watches
 
 
 def mslm_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
-    """MSLM's stage: its heads are built in the first one, and go on learning in the others."""
+    """A stage of MSLM; its heads are built in the first one, and go on learning in the others."""
     text, _, watches = texts_of(stage, tagger, plan, number)
     made = entity_stage(tagger, replace(plan, options=stage.mslm), text, number)
     training = training_for(stage, plan, made.batches)
@@ -147,11 +146,9 @@ def selector_of(stage: StageSettings, plan: Plan) -> Selector | None:
 def training_for(stage: StageSettings, plan: Plan, batches: Stream) -> TrainingSettings:
     """The run's training settings with what the stage says about them."""
     training = length_for(stage, plan.training, batches)
-    return (
-        training
-        if stage.evaluations is None or not chooses(plan)
-        else evaluated_often(training, batches, stage.evaluations)
-    )
+    if stage.evaluations is None or not chooses(plan):
+        return training
+    return evaluated_often(training, batches, stage.evaluations)
 
 
 def length_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:
@@ -163,21 +160,18 @@ def length_for(stage: StageSettings, training: TrainingSettings, batches: Stream
         passes = training.model_copy(update={"epochs": stage.epochs, "updates": None})
         updates = passes.updates_for(batches.epoch_length)
         return passes.model_copy(update={"updates": min(updates, training.updates or updates)})
-    if stage.share == 1:
-        return training
-    updates = max(1, round(stage.share * training.updates_for(batches.epoch_length)))
-    return training.model_copy(update={"updates": updates})
+    return training if stage.share == 1 else shortened(training, stage.share, batches)
 
 
 def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
-    """What all stages together make of the tagger: the last ones' heads are those that tag."""
+    """What all stages together make of the tagger: the heads of the last MSLM stage are those that tag."""
     entities = [replace(plan, options=stage.mslm) for stage in plan.options.stages if stage.mslm is not None]
     made = normalise_for_noise(tagger, plan)
     return made if not entities else (*made, *remodel_for_entities(tagger, entities[-1]))
 
 
 def normalise_for_noise(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
-    """Once and for all stages, or a later one would change what an earlier one has learnt to read."""
+    """Normalise the embeddings once for all stages."""
     terms = (term.settings for stage in plan.options.stages for term in stage.objectives.values())
     kinds = [settings.normalise for settings in terms if isinstance(settings, MaskedNoiseSettings)]
     wanted: Normalise = next((kind for kind in kinds if kind != "none"), "none")
@@ -185,12 +179,11 @@ def normalise_for_noise(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     return normalise_tables(tagger, few if plan.for_target else plan.source.labelled() + few, wanted)
 
 
-def _weight(weight: float, made: Built) -> float | Schedule:
-    rise = made.rise
-    return weight if rise is None else lambda update: weight * rise(update)
+def _weight(weight: float, schedule: Schedule | None) -> float | Schedule:
+    return weight if schedule is None else lambda update: weight * schedule(update)
 
 
-# of a stage, that its domain tuning says itself or does not know
+# settings of a stage that its domain tuning sets itself or does not know
 NOT_IN_TUNING = (
     *("learns", "beside", "separate_heads", "updates", "epochs", "share", "learning_rate"),
     *("keep_best", "patience", "evaluations", "to_the_end", "edits"),
@@ -231,26 +224,25 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
     if stage.mslm is not None:
         require_language_model(tagger, where)
         refuse_unused(stage, "mslm", ("beside", "separate_heads"), where)
-        refuse_unread_edits(stage, learns_of(stage, plan), where)
         check_mslm(tagger, replace(plan, options=stage.mslm))
-        for name in learns_of(stage, plan):
-            check_text(tagger, plan, stage, name, where, can_tag, number)
-            if name not in LABELLED:
-                raise UsageError(f"{where}: mslm learns from labelled text, and {name} has no labels.")
-        return
     learns, beside = learns_of(stage, plan), beside_of(stage, plan)
     refuse_unread_edits(stage, (*learns, *beside), where)
     for name in (*learns, *beside):
         check_text(tagger, plan, stage, name, where, can_tag, number)
+    if stage.mslm is not None:
+        for name in learns:
+            if name not in LABELLED:
+                raise UsageError(f"{where}: mslm learns from labelled text, and {name} has no labels.")
+        return
     if stage.separate_heads and not any(learns_beside(name, term) for name, term in stage.objectives.items()):
         raise UsageError(
             f"{where}: with separate_heads the tagger learns tags from what stands beside alone, and no objective "
             "does: set a side to both or target, or take target-tagging."
         )
-    if not set(learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
+    if not set(learns) & LABELLED and learns_tags(stage):
         raise UsageError(f"{where} learns tags from {', '.join(learns)}, which has none.")
     for name, term in stage.objectives.items():
-        check_needs(tagger, plan, name, beside, f"{where}, {name}", can_tag, term)
+        check_needs(tagger, name, beside, f"{where}, {name}", can_tag, term)
         check_settings(tagger, plan, term, f"{where}, {name}")
 
 
@@ -259,7 +251,7 @@ def learns_beside(name: str, term: Term) -> bool:
 
 
 def refuse_unused(stage: StageSettings, kind: str, names: Sequence[str], where: str) -> None:
-    """Settings that such a stage would not look at."""
+    """Refuse settings that such a stage would not look at."""
     usual = StageSettings.model_validate({kind: {}})
     for name in names:
         if getattr(stage, name) != getattr(usual, name):
@@ -270,7 +262,7 @@ def refuse_unused(stage: StageSettings, kind: str, names: Sequence[str], where: 
 def check_heads(
     stage: StageSettings, wanted: MslmSettings, entities: EntitySettings | None, where: str, can_tag: bool
 ) -> None:
-    """MSLM's heads take the place of those that were there; what these had learnt cannot be had back."""
+    """MSLM's heads replace those that were there: refuse to lose what these have learnt."""
     if entities is not None and entities != wanted.entities:
         raise UsageError(f"{where}: mslm.entities is not what it was in the stage before: its heads would be lost.")
     if stage.keep_best and can_tag and entities is None:
@@ -283,7 +275,7 @@ def check_heads(
 def check_text(
     tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, can_tag: bool, number: int
 ) -> None:
-    """Whether there is such text."""
+    """Refuse text that the data do not have."""
     if name in ("target-labelled", "anchors") and not len(plan.target.labelled()):
         raise UsageError(f"{where} learns from {name}, which needs labelled target sentences: give --target-labelled.")
     if name in ("target", "pseudo-labelled") and not len(unlabelled(plan)):
@@ -291,20 +283,16 @@ def check_text(
     if name == "pseudo-labelled" and not can_tag:
         raise UsageError(f"{where} learns from the tagger's own tags, but no stage before it has taught it any.")
     if name in get_args(EditName):
-        check_edits(tagger, plan, stage, name, where, number)
-    if name == "anchors" and not len(anchored(tagger, plan, stage, number).corpus):
+        with stage_in_message(f"{where}, {name}"):
+            first = next(edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number), None)
+        if first is None:
+            named = " Name a table of them in edits.synonyms." if name == "synonyms" else ""
+            raise InputError(f"{where}: no labelled sentence has a word that {name} could change.{named}")
+    if name == "anchors" and not len(anchored(tagger, plan, stage, number)[0]):
         raise InputError(
             f"{where}: no entity of the labelled target sentences has another one of its type in the source, or the "
             "other way round: there are no anchors."
         )
-
-
-def check_edits(tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, number: int) -> None:
-    with told_where(f"{where}, {name}"):
-        first = next(edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number), None)
-    if first is None:
-        named = " Name a table of them in edits.synonyms." if name == "synonyms" else ""
-        raise InputError(f"{where}: no labelled sentence has a word that {name} could change.{named}")
 
 
 def refuse_unread_edits(stage: StageSettings, texts: Collection[str], where: str) -> None:
@@ -315,35 +303,27 @@ def refuse_unread_edits(stage: StageSettings, texts: Collection[str], where: str
             raise UsageError(f"{where}: edits.{name} has no effect: the stage has no text {' or '.join(readers)}.")
 
 
-def check_needs(
-    tagger: Tagger, plan: Plan, name: str, beside: tuple[str, ...], where: str, can_tag: bool, term: Term
-) -> None:
-    """Whether an objective has all that it cannot do without."""
-    part = OBJECTIVES[name]
-    evaluations = bool(part.needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
-    if evaluations and not beside:
+def check_needs(tagger: Tagger, name: str, beside: tuple[str, ...], where: str, can_tag: bool, term: Term) -> None:
+    """Refuse an objective without the data that it needs."""
+    needs = OBJECTIVES[name].needs
+    if reads_beside(name, term) and not beside:
         raise UsageError(f"{where} looks at target sentences, and there are none: give --target, and name it `beside`.")
-    needs_labels = "labels beside" in part.needs or (part.learns_tags and "target" in sides_of(term.settings))
-    if needs_labels and not set(beside) & LABELLED:
+    if ("labels beside" in needs or learns_beside(name, term)) and not set(beside) & LABELLED:
         raise UsageError(
             f"{where} needs labelled sentences beside, and {', '.join(beside)} has none: give --target-labelled, or "
             "name pseudo-labelled in `beside`."
         )
-    if "text beside" in part.needs and "target" not in beside:
+    if "text beside" in needs and "target" not in beside:
         raise UsageError(f"{where} learns from unlabelled target text: give --target, and name target in `beside`.")
-    if "teacher" in part.needs and not can_tag:
+    if "teacher" in needs and not can_tag:
         raise UsageError(f"{where} learns from the tagger of the stage before, but no stage before it learns tags.")
-    if "language model" in part.needs:
+    if "language model" in needs:
         require_language_model(tagger, where)
 
 
 def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
-    """Whether the objective's own settings fit tagger and data."""
+    """Refuse settings of an objective that do not fit tagger and data."""
     settings = term.settings
-    if isinstance(settings, VirtualNoiseSettings):
-        radius, lstm = settings.radius, isinstance(tagger.encoder, CharacterCnnLstm)
-        if not (radius.words or radius.characters if lstm else radius.pieces):
-            raise UsageError(f"{where} needs noise: set its radius above 0.")
     if isinstance(settings, WordMmdSettings) and isinstance(settings.mu, dict):
         unknown = [tag for tag in settings.mu if tag not in tagger.tags]
         if unknown:
@@ -353,13 +333,13 @@ def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
         if plan.training.optimizer == "muon" and rate != 1:
             raise UsageError(f"{where}: with training.optimizer=muon all learn at one rate: set its rate to 1.")
     if isinstance(settings, ContrastSettings):
-        with told_where(where):
+        with stage_in_message(where):
             edit_for(tagger, replace(plan, options=settings))
 
 
 @contextmanager
-def told_where(where: str) -> Iterator[None]:
-    """What is wrong with synonyms is told with the stage that wants them."""
+def stage_in_message(where: str) -> Iterator[None]:
+    """Name the stage in errors about synonyms."""
     try:
         yield
     except UsageError as problem:

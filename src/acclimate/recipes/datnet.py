@@ -1,12 +1,7 @@
-"""DATNet (Zhou, Zhang, Jin, Peng 2021): two taggers that share what they can.
-
-Source and target have words and tags of their own; letters and a BiLSTM are shared (form F), or a shared BiLSTM stands
-beside a private one of each (form P). A discriminator tries to tell from the shared features which of the two a
-sentence comes from, and the shared part learns to leave it guessing. Both taggers also learn under adversarial noise.
-
-Without labelled target sentences only one tagger is trained, on the source, and the discriminator makes the features of
-both texts alike.
-"""
+"""DATNet (Zhou, Zhang, Jin, Peng 2021): two taggers that share what they can. Source and target have words and tags of
+their own; a BiLSTM is shared (form F), or stands beside a private one of each (form P). A discriminator reads the
+shared features with a reversed gradient, and both taggers learn under adversarial noise. Without labelled target
+sentences one tagger is trained, on the source."""
 
 from __future__ import annotations
 
@@ -18,10 +13,9 @@ from pydantic import Field
 from acclimate.data.batches import SOURCE, TARGET, Alternating, Balance, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics, DomainDiscriminator, Unreversed
+from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics, DomainDiscriminator
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.noise import Scope
+from acclimate.methods.perturbation.adversarial import AdversarialTraining, Scope
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.layers import Normalise
@@ -30,7 +24,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.mat import normalise_tables
-from acclimate.recipes.recipe import Plan, Recipe, Sibling
+from acclimate.recipes.recipe import Plan, Recipe, Sibling, unlabelled
 from acclimate.settings import Settings, UsageError
 from acclimate.training.settings import ganin_ramp
 from acclimate.training.stage import Stage
@@ -39,8 +33,7 @@ _HELD_OUT = 200  # sentences of each domain on which the discriminator is judged
 
 
 class DatnetRadii(Settings):
-    """How large the noise is; 0 for none. The paper's is 5; on dev, 1 was better
-    (docs/explanation/results/datnet.md)."""
+    """How large the noise is; 0 for none. The paper has 5."""
 
     source_words: float = Field(1.0, ge=0)
     """Size (norm) of the noise on source word embeddings."""
@@ -84,12 +77,8 @@ class DatnetSettings(DiscriminatorSettings):
     """Size (norm) of the noise."""
     scope: Scope = "sentence"
     """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
-    by_size: bool = False
-    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     weight: float = Field(1.0, ge=0)
     """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
-    direction: Literal["task", "full"] = "task"
-    """Gradient that the noise follows: the tagging loss (task), or the discriminator's loss as well (full)."""
     carry: bool = True
     """Feed the noisy sentences to the discriminator, too."""
     schedule: Literal["joint", "alternate"] = "joint"
@@ -111,10 +100,8 @@ class DatnetSettings(DiscriminatorSettings):
 def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: DatnetSettings = plan.options
     few = plan.target.labelled()
-    learner: Learner = tagger
     remodel(tagger, plan)
-    if few:
-        learner = family(tagger, plan.source, options)
+    learner: Learner = family(tagger, plan.source, options) if few else tagger
     task: Objective = TaggingOfAll("sentence") if few else Tagging("source", "sentence")
     batches = batches_of(tagger, plan, few or plan.target)
     updates = plan.training.updates_for(batches.epoch_length)
@@ -130,7 +117,7 @@ def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
 
 
 def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
-    """Normalised tables; and, given labelled target sentences, the LSTMs that the form asks for."""
+    """Normalised tables; and, with labelled target sentences, the LSTMs that the form asks for."""
     options: DatnetSettings = plan.options
     few = plan.target.labelled()
     made = normalise_tables(tagger, few or plan.source, options.normalise)
@@ -146,7 +133,7 @@ def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 
 
 def family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> Siblings:
-    """The target's tagger, which is made as the form says, and one for the source that shares with it what it can."""
+    """The target's tagger, and one for the source that shares with it what the form says."""
     vectors = {} if options.source_vectors is None else {"vectors": options.source_vectors}
     encoder = tagger.encoder.sibling(source, **vectors)
     return Siblings({TARGET: tagger, SOURCE: tagger.sibling(source.labels, encoder, share_head=options.share_crf)})
@@ -162,33 +149,23 @@ def discriminator_for(tagger: Tagger, options: DiscriminatorSettings, updates: i
 
 
 def strength_and_rate(tagger: Tagger, options: DiscriminatorSettings) -> tuple[float, float]:
-    """Those of the discriminator, chosen to fit the encoder where they are not given."""
+    """Those of the discriminator, or defaults that fit the encoder."""
     strength, rate = (0.7, 1.0) if isinstance(tagger.encoder, CharacterCnnLstm) else (0.05, 10.0)
-    return (
-        strength if options.strength is None else options.strength,
-        rate if options.rate is None else options.rate,
-    )
+    strength = strength if options.strength is None else options.strength
+    return strength, rate if options.rate is None else options.rate
 
 
 def adversarial(
     task: Objective, discriminator: DomainDiscriminator | None, options: DatnetSettings
 ) -> AdversarialTraining:
-    """Equation 5, with a noise of its own for source words, target words and letters."""
+    """Equation 5, with a radius each for source words, target words and characters."""
     radius = options.radius
     radii = {
         domain: {"words": words, "characters": radius.characters, "pieces": radius.pieces}
         for domain, words in ((SOURCE, radius.source_words), (TARGET, radius.target_words))
     }
-    guides = [Unreversed(discriminator)] if options.direction == "full" and discriminator is not None else []
-    return AdversarialTraining(
-        task,
-        radii,
-        weight=options.weight,
-        scope=options.scope,
-        carried=discriminator if options.carry else None,
-        guides=guides,
-        by_size=options.by_size,
-    )
+    carried = discriminator if options.carry else None
+    return AdversarialTraining(task, radii, weight=options.weight, scope=options.scope, carried=carried)
 
 
 def batches_of(tagger: Tagger, plan: Plan, target: Corpus) -> Stream:
@@ -202,8 +179,8 @@ def batches_of(tagger: Tagger, plan: Plan, target: Corpus) -> Stream:
 
 
 def held_out(plan: Plan, target: Corpus) -> dict[str, Sequence[Sentence]]:
-    """Sentences on which the game is judged: ones that nobody learns from, if there are any."""
-    unused = plan.target.filter(lambda sentence: sentence.tags is None) if plan.target.labelled() else Corpus(())
+    """Sentences to evaluate the discriminator on, outside the training data if there are any."""
+    unused = unlabelled(plan) if plan.target.labelled() else Corpus(())
     aside = {SOURCE: plan.aside.get(SOURCE), TARGET: plan.aside.get(TARGET) or unused}
     return {
         domain: (aside[domain] or corpus)[:_HELD_OUT].unlabelled().sentences
@@ -245,7 +222,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 
 
 def check_family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> None:
-    """Whether the source can have a sibling of this tagger."""
+    """Refuse a source that cannot share this tagger's encoder."""
     if not len(source.labels):
         raise InputError(f"the source {source.name} has no labels to learn from.")
     if options.share_crf and source.labels != tagger.labels:

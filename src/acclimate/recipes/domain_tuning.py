@@ -1,9 +1,6 @@
-"""Domain tuning: go on with masked-language-model training on text of both domains (Vu, Phung, Haffari 2020).
-
-The recipe adversarial-masking tunes the encoder in this way, a learned adversary or another policy choosing the words
-to hide, and then trains the tagger on the labelled source. `perplexity` says how well a model guesses held-out text, so
-that models compare (MSLM, Table 4).
-"""
+"""Domain tuning: continue masked-language-model training on text of both domains (Vu, Phung, Haffari 2020). The recipe
+adversarial-masking tunes the encoder, with a learned adversary or another masking policy, and then trains the tagger on
+the source. `perplexity` compares models on held-out text (MSLM, Table 4)."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead, mlm_head_for
 from acclimate.model.learner import TextView, eval_mode
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan, Recipe
+from acclimate.recipes.recipe import TUNING_STAGE, Plan, Recipe
 from acclimate.recipes.tuning_text import StoredText, Text, TextFiles, Texts, cut, in_memory, tuning_text
 from acclimate.settings import Settings, UsageError
 from acclimate.spelling import count
@@ -49,7 +46,7 @@ from acclimate.training.stage import HeldOutLoss, LastUpdate, Selector, Stage
 
 
 def require_language_model(tagger: Tagger, who: str) -> None:
-    """Better said now than after the baseline is trained."""
+    """Refuse a tagger whose encoder is no masked language model."""
     if not isinstance(tagger.encoder, Transformer):
         raise UsageError(
             f"{who} tunes a masked language model, and character-cnn-lstm is none: take the encoder "
@@ -61,7 +58,7 @@ def require_language_model(tagger: Tagger, who: str) -> None:
 
 
 def is_language_model(tagger: Tagger) -> bool:
-    """Whether its encoder can be tuned to text."""
+    """Whether the tagger's encoder is a masked language model."""
     try:
         require_language_model(tagger, "This tagger")
     except (UsageError, EncoderNotFound):
@@ -69,10 +66,9 @@ def is_language_model(tagger: Tagger) -> bool:
     return True
 
 
-STAGE = "domain-tuning"  # its name
-UPDATES = 5_000  # where no number is given: more than so many bring little, however much text there is
-_ROWS, _SENTENCES = 128, 32  # of a batch, where there is much text; with little, a pass has so many batches:
-_BATCHES = 16
+UPDATES = 5_000  # at most, where no number is given
+_ROWS, _SENTENCES = 128, 32  # of a batch, at most
+_BATCHES = 16  # of a pass, at least, where there is little text
 
 
 class MaskingSettings(Settings):
@@ -128,21 +124,20 @@ class DomainTuning(LoopSettings, MaskingSettings):
 
 @dataclass(frozen=True)
 class Mixture:
-    """What is read: batches of both domains and of more text, what the loss is measured on, and what a policy may
-    count words in."""
+    """The batches of both domains and of extra text, the held-out text, and the text that a policy counts words in."""
 
     batches: Stream
     rows: int  # of one pass, the smaller domain repeated, extra text with it
-    sentences: int  # of the target and the extra text
+    sentences: int  # of target and extra text
     measured: Corpus
-    target_passes: float  # over the target, in one pass of the mixture
+    target_passes: float  # passes over the target in one of the mixture
     source: Corpus | None
     target: Corpus
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """One stage of domain tuning, and the policy in it."""
+    """One stage of domain tuning, with its policy."""
 
     stage: Stage
     policy: Policy
@@ -161,11 +156,11 @@ def tuning_stage(
     target: Text,
     settings: DomainTuning,
     seed: int,
-    name: str = STAGE,
+    name: str = TUNING_STAGE,
     extra: Text | None = None,
 ) -> Tuning:
-    """The stage that tunes this encoder and its head to the target, and to the source beside it. The head may be the
-    learner's own: then it is not given. `extra` is more text like the target's, read as often as it comes."""
+    """The stage that tunes this encoder to the target, with the source beside it. Without a head the learner's own is
+    used; `extra` is more text like the target's."""
     mixed = packed_mixture if settings.packed else mixture_of_sentences
     mixture, rows = mixed(encoder, source, target, extra, settings, seed)
     context = PolicyContext(encoder, mixture.source, mixture.target, settings.policy, device_for(settings))
@@ -177,20 +172,14 @@ def tuning_stage(
     if any(True for _ in policy.parameters()):
         objectives["policy"] = PolicyLoss(policy)
     updates = updates_for(settings, mixture)
-    stage = Stage(
-        name,
-        objectives,
-        mixture.batches,
-        settings.model_copy(
-            update={"updates": updates, "evaluate_every": settings.evaluate_every or max(1, updates // 10)}
-        ),
-        selector=_selector(mixture.measured, encoder, mlm_head, settings),
-    )
-    return Tuning(stage, policy, mixture, rows)
+    length = {"updates": updates, "evaluate_every": settings.evaluate_every or max(1, updates // 10)}
+    selector = _selector(mixture.measured, encoder, mlm_head, settings)
+    training = settings.model_copy(update=length)
+    return Tuning(Stage(name, objectives, mixture.batches, training, selector=selector), policy, mixture, rows)
 
 
 def updates_for(settings: DomainTuning, mixture: Mixture) -> int:
-    """As many as the text supports, where no number is given."""
+    """The number of updates; where none is given, as many as the text supports."""
     length = mixture.batches.epoch_length
     if settings.updates is not None or settings.epochs is not None:
         return settings.updates_for(length)
@@ -204,7 +193,7 @@ Mixed = tuple[Mixture, int]  # with the rows of a batch
 def packed_mixture(
     encoder: Transformer, source: Text | None, target: Text, extra: Text | None, settings: DomainTuning, seed: int
 ) -> Mixed:
-    """Full rows, read from disk."""
+    """Rows filled with several sentences, read from disk."""
     text = StoredText.of(source, target, extra, encoder, settings.held_out, seed)
     if not len(text.target):
         raise no_text()
@@ -221,7 +210,7 @@ def packed_mixture(
 def mixture_of_sentences(
     encoder: Transformer, source: Text | None, target: Text, extra: Text | None, settings: DomainTuning, seed: int
 ) -> Mixed:
-    """A row for each sentence, all of them in memory, and those of a batch of about the same length."""
+    """A row for each sentence, all in memory; those of a batch have about the same length."""
     source, extra = (None if text is None else in_memory(text) for text in (source, extra))
     target = in_memory(target)
     if not len(target):
@@ -260,13 +249,13 @@ def policy_for(encoder: Transformer, plan: Plan, masking: str, settings: PolicyS
 
 
 def sentence_batches(corpus: Corpus, encoder: Transformer, rows: int, seed: int) -> Batches:
-    """So many sentences at a time, of about the same number of pieces."""
-    words = rows * max(len(sentence) for sentence in corpus)  # never the limit: the number of sentences is
+    """Batches of so many sentences, of about the same number of pieces."""
+    words = rows * max(len(sentence) for sentence in corpus)  # no limit: the number of sentences is
     return Batches({TARGET: corpus}, words, rows, seed, encoder.count_pieces)
 
 
 def _selector(measured: Corpus, encoder: Transformer, mlm_head: MlmHead | None, settings: DomainTuning) -> Selector:
-    """Masks of plain chance whatever the policy is, so that losses can be compared."""
+    """The loss on held-out text under random masks, whatever the policy is, so that losses can be compared."""
     special = set(encoder.pieces.tokenizer.all_special_ids)
     if not any(set(chain.from_iterable(encoder.pieces.of_words(one.words))) - special for one in measured):
         return LastUpdate("last update (no held-out text to choose by)")
@@ -309,8 +298,8 @@ def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)
 
 
-def domain_tuning(tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = STAGE) -> Stage:
-    """Masked words of the target's text, of more like it, and of the source's beside them."""
+def domain_tuning(tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = TUNING_STAGE) -> Stage:
+    """Masked words of the target's text, of extra text, and of the source's beside them."""
     encoder = tagger.encoder
     assert isinstance(encoder, Transformer)
     target: Text = plan.target.unlabelled()
@@ -343,21 +332,17 @@ def perplexity(
     rows: int = 64,
     progress: Callable[[int], None] | None = None,
 ) -> Perplexity:
-    """How well hidden pieces of a text are guessed: all weigh the same, whatever a training loss may say.
-
-    A share of each sentence's pieces, and at least one, is hidden by chance, each behind [MASK]. The seed and a
-    sentence's place in the text alone decide which: models with the same tokenizer are asked the same, on any machine,
-    however the sentences are put into batches. Tags are not looked at, and nothing is trained. Of a tagger's encoder,
-    `mlm_head_for` has the head.
-    """
+    """How well a model predicts hidden pieces of a text: a share of each sentence's pieces, each behind [MASK]. Only
+    the seed and a sentence's place in the text decide which, so that models with the same tokenizer compare on any
+    machine."""
     device = next(encoder.parameters()).device
     sentences = cut(text.unlabelled(), encoder)
     settings = DomainTuning(share=share, swapped=0.0, kept=0.0)
     objective = masked_words(encoder, mlm_head, Uniform(), settings).to(device)
     ordered = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
     total, pieces = 0.0, 0
-    dice = [device] if device.type == "cuda" else []
-    with eval_mode(encoder), eval_mode(objective), torch.random.fork_rng(dice):  # in mid-training, too
+    gpus = [device] if device.type == "cuda" else []
+    with eval_mode(encoder), eval_mode(objective), torch.random.fork_rng(gpus):
         for start in range(0, len(ordered), rows):
             numbers = ordered[start : start + rows]
             part = [sentences[number] for number in numbers]
@@ -376,7 +361,7 @@ def perplexity(
 
 
 def _lots(batch: MaskedBatch, numbers: list[int], seed: int) -> torch.Tensor:
-    """Random priorities (row, piece), the same for a sentence in whatever company it comes."""
+    """Random priorities (row, piece) that depend on the sentence's number only."""
     width = batch.pieces.shape[1]
     rows = [np.random.default_rng((seed, number)).random(width) for number in numbers]
     return torch.from_numpy(np.stack(rows)).float().to(batch.pieces.device)

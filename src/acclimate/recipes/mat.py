@@ -1,8 +1,6 @@
-"""Masked adversarial training (MAT; Chen, Liu, Ruan, Lu 2020).
-
-The tagger learns each batch twice: as it is, and with a small worst-case noise on its embeddings, in sentences of which
-a few have a word hidden or swapped. `rate=0` is adversarial training alone, radii of 0 are masking alone.
-"""
+"""Masked adversarial training (MAT; Chen, Liu, Ruan, Lu 2020): the tagger learns each batch twice, as it is, and under
+worst-case noise with a few words hidden or swapped. `rate=0` is adversarial training alone, radii of 0 are masking
+alone."""
 
 from __future__ import annotations
 
@@ -16,13 +14,10 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
 from acclimate.inference.predict import require_scorable, require_spans
-from acclimate.methods.augmentation.similar_words import Gaussian, SubstituteKind, Substitutes
-from acclimate.methods.augmentation.similar_words import Normalise as NormaliseLaw
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.masked_words import WordChanges
-from acclimate.methods.perturbation.noise import Radii, Scope
-from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.perturbation.adversarial import AdversarialTraining, Radii, Scope
+from acclimate.methods.perturbation.word_changes import Gaussian, SubstituteKind, Substitutes, WordChanges
+from acclimate.methods.perturbation.word_changes import Normalise as NormaliseLaw
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.layers import Normalise
@@ -68,23 +63,17 @@ class MaskedNoiseSettings(Settings):
     """Size (norm) of the noise."""
     scope: Scope = "sentence"
     """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
-    by_size: bool = False
-    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     weight: float = Field(0.6, ge=0)
     """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
     normalise: Normalise = "weighted"
     """How to normalise the embeddings of character-cnn-lstm, so that they cannot outgrow the noise; or none."""
-    same_dropout: bool = False
-    """Use the same dropout mask for the clean and the noisy sentences."""
     recompute_context: bool = False
     """Recompute the frozen contextual features of a sentence after a word has changed."""
 
 
 class MatSettings(MaskedNoiseSettings):
-    """Masked noise, virtual adversarial training beside it, and a second task."""
+    """Masked noise, and a second task."""
 
-    virtual: float = Field(0.0, ge=0)
-    """Weight of virtual adversarial training on the target text; 0: off."""
     second: str | None = None
     """Labelled file of a second task, trained at the same time on the same encoder; null: none."""
     second_column: int | str | None = None
@@ -95,19 +84,10 @@ class MatSettings(MaskedNoiseSettings):
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: MatSettings = plan.options
-    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
-    radius = options.radius
-    if options.virtual > 0 and not (radius.words or radius.characters if lstm else radius.pieces):
-        raise UsageError("options.virtual needs noise: set options.radius above 0.")
-    if options.virtual > 0 and not len(plan.target):
-        raise UsageError("options.virtual needs target text: give --target (adapt(tagger, source, target, ...)).")
-    if options.virtual > 0 and options.second is not None:
-        raise UsageError("options.virtual and options.second cannot be had together: take one of them.")
-    if options.second_column is not None and options.second is None:
-        raise UsageError("options.second_column is of no use without options.second, the file of a second task.")
-    if options.second_test is not None and options.second is None:
-        raise UsageError("options.second_test is of no use without options.second, the file of a second task.")
-    second, test = read_second(options), read_second_test(options)  # whatever is wrong with them is told now
+    for name in ("second_column", "second_test"):
+        if getattr(options, name) is not None and options.second is None:
+            raise UsageError(f"options.{name} is of no use without options.second, the file of a second task.")
+    second, test = read_second(options), read_second_test(options)
     if second is not None and test is not None:
         require_scorable(second.labels, test)
         require_spans(test)
@@ -118,31 +98,17 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: MatSettings = plan.options
     remodel(tagger, plan)
     text, second = plan.source.labelled() + plan.target.labelled(), read_second(options)
-    radii = options.radius.model_dump()
-    objectives: dict[str, Objective] = {}
     learner: Learner | None = None
-    batches: Stream
+    batches: Stream = plan.batches(tagger, {SOURCE: text})
     if second is not None:
         learner = Siblings({SOURCE: tagger, TARGET: tagger.sibling(second.labels, tagger.encoder)})
-        settings = plan.training
-        batches = Alternating(
-            {SOURCE: text, TARGET: second},
-            settings.words_per_batch,
-            settings.sentences_per_batch,
-            plan.seed,
-            tagger.encoder.count_pieces,
-        )
-    elif options.virtual > 0:
-        batches = plan.batches(tagger, {SOURCE: text, TARGET: plan.target.unlabelled()})
-        objectives["virtual"] = VirtualAdversarialTraining(
-            radii, [TARGET], scope=options.scope, by_size=options.by_size
-        )
-    else:
-        batches = plan.batches(tagger, {SOURCE: text})
+        words, sentences = plan.training.words_per_batch, plan.training.sentences_per_batch
+        count = tagger.encoder.count_pieces
+        batches = Alternating({SOURCE: text, TARGET: second}, words, sentences, plan.seed, count)
+    radii = options.radius.model_dump()
     task = Tagging() if second is None else TaggingOfAll()
-    objectives["tag"] = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, read_words(plan), options)
-    weights = {"virtual": options.virtual} if "virtual" in objectives else {}
-    yield Stage("mat", objectives, batches, plan.training, weights, learner)
+    noisy = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, read_words(plan), options)
+    yield Stage("mat", {"tag": noisy}, batches, plan.training, learner=learner)
 
 
 def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
@@ -150,13 +116,13 @@ def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 
 
 def read_words(plan: Plan) -> Corpus:
-    """Whatever words a batch may hold."""
+    """The text of all words that a batch may hold."""
     text, second = plan.source.labelled() + plan.target.labelled(), read_second(plan.options)
     return text if second is None else text + second.unlabelled()
 
 
 def normalise_tables(tagger: Tagger, text: Corpus, kind: Normalise) -> tuple[str, ...]:
-    """Have the tables of character-cnn-lstm normalised, unless they are already; says what was done."""
+    """Normalise the embedding tables of character-cnn-lstm, unless they are already; says what was done."""
     encoder = tagger.encoder
     if not isinstance(encoder, CharacterCnnLstm) or kind in ("none", encoder.settings.normalise):
         return ()
@@ -167,29 +133,13 @@ def normalise_tables(tagger: Tagger, text: Corpus, kind: Normalise) -> tuple[str
 def masked_adversarial(
     task: Objective, radii: Mapping[str, Radii], text: Corpus, options: MaskedNoiseSettings
 ) -> AdversarialTraining:
-    """The task on the sentences, and on their masked and noisy twins (equations 7 to 9)."""
-    substitutes = Substitutes(
-        options.substitute,
-        options.mean,
-        options.deviation,
-        options.gaussian,
-        options.distribution,
-        options.temperature,
-    )
-    changes = None
+    """The task on the sentences, and on the same sentences masked and noisy (equations 7 to 9)."""
+    how = options.substitute, options.mean, options.deviation, options.gaussian, options.distribution
+    substitutes, changes = Substitutes(*how, options.temperature), None
     if options.rate > 0:
-        changes = WordChanges(
-            sorted(text.vocabulary), options.rate, options.hide, substitutes, options.recompute_context
-        )
-    return AdversarialTraining(
-        task,
-        radii,
-        weight=options.weight,
-        scope=options.scope,
-        changes=changes,
-        same_dropout=options.same_dropout,
-        by_size=options.by_size,
-    )
+        words = sorted(text.vocabulary)
+        changes = WordChanges(words, options.rate, options.hide, substitutes, options.recompute_context)
+    return AdversarialTraining(task, radii, weight=options.weight, scope=options.scope, changes=changes)
 
 
 def read_second(options: MatSettings) -> Corpus | None:

@@ -1,11 +1,6 @@
-"""Mask-specific losses (MSLM; Abaho and others 2024).
-
-A pre-trained encoder is fine-tuned to three ends at once: to guess hidden words, to find entities, and to type them.
-The terms of a sentence are hidden whole, a few other words besides, and hidden words of terms cost more.
-
-Terms are gold entities, so everything labelled is training data here: the source, and the labelled target sentences
-where there are any, alike. Text without labels is not read. The tagger is chosen and scored on text without a mask.
-"""
+"""Mask-specific losses (MSLM; Abaho and others 2024): a pre-trained encoder learns at once to predict hidden words, to
+find entities, and to classify them. Whole entities are hidden, and a few other words. All labelled text is training
+data; the tagger is chosen and scored on text without masks."""
 
 from __future__ import annotations
 
@@ -16,11 +11,21 @@ from pydantic import Field, field_validator
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
-from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
-from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.catalogue import PolicySettings, known_policy, require_texts
-from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights, Normalise, count_masks, mask_weights
 from acclimate.methods.masking.masked_batch import Corruption
+from acclimate.methods.mslm import (
+    EVEN,
+    EntityClassification,
+    EntityDetection,
+    HiddenWords,
+    JointMasking,
+    MaskedTagger,
+    MaskWeights,
+    Normalise,
+    ReadBy,
+    count_masks,
+    mask_weights,
+)
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entity_heads import EntitySettings, require_entities, types_apart
@@ -70,9 +75,7 @@ class MslmSettings(Settings):
     """Before the softmax of the loss weights: lower bound for entity words and upper bound for other words."""
     normalise: Normalise = "masked"
     """Divide the loss by the number of hidden pieces (masked), or by the sum of their weights (weights)."""
-    # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked: with all
-    # terms hidden the tagger then never sees an entity, and finds none in text without masks. Both is 1 to 3 F1 below
-    # clean (docs/explanation/results/mslm.md)
+    # the paper's is masked: with all entities hidden, the tagger then finds none in text without masks
     tags_on: ReadBy = "clean"
     """Input of the entity losses: the text with hidden words (masked), the original text (clean), or both."""
     entities: EntitySettings = EntitySettings()
@@ -112,13 +115,13 @@ def mslm(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
 
 
 def entity_stage(tagger: Tagger, plan: Plan, text: Corpus, shift: int = 0) -> Stage:
-    """The three losses on this text. Heads that are there already go on learning; `shift` moves the batches' seed."""
+    """The three losses on this text. Heads that exist go on learning; `shift` changes the batches' seed."""
     options: MslmSettings = plan.options
     remodel(tagger, plan)
     learner = masked_tagger(tagger, plan)
     weights = EVEN
     if options.weighted and options.masking == JOINT:
-        counts = count_masks(learner.masking, text, learner.askable, plan.seed)
+        counts = count_masks(learner.masking, text, learner.predictable_pieces, plan.seed)
         weights = mask_weights(counts, options.threshold)
     importance = options.losses.model_dump()
     objectives = {name: term for name, term in terms(tagger, weights, options).items() if importance[name] > 0}
@@ -136,7 +139,7 @@ def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 
 
 def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:
-    """The tagger with the head that guesses words, and who hides them."""
+    """The tagger with its language-model head and the masking."""
     options: MslmSettings = plan.options
     encoder = encoder_of(tagger)
     masking = JointMasking(options.elm, options.blm, options.other_terms)
@@ -148,22 +151,19 @@ def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:
 
 def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[str, Objective]:
     """Equation 12. With a single type, or where the tags tell the types, there is nothing to classify."""
-    found: dict[str, Objective] = {
-        "words": HiddenWords(weights, options.normalise),
-        "tags": EntityDetection(options.tags_on),
-    }
-    return found if tagger.types is None else {**found, "types": EntityClassification(options.tags_on)}
+    objectives = {"words": HiddenWords(weights, options.normalise), "tags": EntityDetection(options.tags_on)}
+    return objectives if tagger.types is None else {**objectives, "types": EntityClassification(options.tags_on)}
 
 
 def weights_of_masks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What hidden words weighed: the counts decide it, and often that the weights do nothing."""
+    """The loss weights of hidden words, for the remarks of a run."""
     noted = (row.get("weights") for row in rows if row["kind"] == "masks" and row.get("policy") == JOINT)
     weights = next(noted, None)
     if not isinstance(weights, Mapping):
         return ()
     entity, other = (weights.get(name) for name in ("elm", "blm"))
-    if not isinstance(entity, (int, float)) or not isinstance(other, (int, float)):
-        return ()  # a row that was changed by hand
+    if not isinstance(entity, int | float) or not isinstance(other, int | float):
+        return ()
     return (f"A hidden piece of an entity weighed {entity:.3f}, any other {other:.3f}.",)
 
 

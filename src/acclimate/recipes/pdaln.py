@@ -1,42 +1,131 @@
 """PDALN (Zhang, Yu, Fu, Wang, Wei, Yu, Zhang 2021): alignment, contrast, and rounds of teaching on augmented text.
-
-Without labelled target sentences, one stage: the tagger learns the source, while sentences of both domains are made
-alike and each is told from the others (equation 8). With a few, words of one tag are made alike as well (equation 9);
-then come rounds in which sentences with entities of the other domain take the source's place (equation 10), and the
-tagger of the last round, frozen, teaches its copy on them (equation 11).
-"""
+Without labelled target sentences there is one stage (equation 8). With a few, words of one tag are aligned as well
+(equation 9); then come rounds on augmented sentences (equation 10), taught by the tagger of the last round (equation
+11)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from random import Random
 from typing import Literal
 
+import torch
 from pydantic import Field
 
 from acclimate.data.batches import TARGET, Stream
-from acclimate.data.corpus import Corpus
+from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import take_sentences
-from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE
+from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.augmentation.anchors import Anchored, Augmentation, augment_with_anchors
-from acclimate.methods.contrastive import Contrast, Edit
-from acclimate.methods.distillation import Distillation, TagProbabilities, frozen_copy
-from acclimate.methods.mean_teacher import MeanTeacher, rising
+from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open_synonyms
+from acclimate.methods.contrastive import Contrast, Edit, edit_text, replace_synonyms
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, VirtualAdversarialTraining
+from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Average, Tagging, TaggingOfAll
+from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.mat import RadiusSettings
-from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, edit_for, only_deletes
-from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
+from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights, unlabelled
 from acclimate.settings import Settings, UsageError
 from acclimate.training.optimizers import completed
 from acclimate.training.settings import Schedule, TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import Stage, Watch
+
+ONLY_DELETION = (
+    "The contrast edited sentences by leaving words out, never by synonyms: the tagger's word table began without "
+    "vectors. For synonyms, name a source of them (synonyms, wordnet or vectors) or set tagger.lstm.vectors."
+)
+
+
+class EditSettings(Settings):
+    """How much of a sentence is edited, and where synonyms come from."""
+
+    edit_share: float = Field(0.2, gt=0, le=1)
+    """Share of the words of a sentence to change."""
+    synonyms: str | None = None
+    """File of synonyms, one line per word: word<TAB>synonym,synonym; null: none."""
+    wordnet: str | None = None
+    """Folder with the WordNet files; null: none."""
+    vectors: str | None = None
+    """Word vectors whose nearest neighbours serve as synonyms; null: the encoder's, if no synonym file is given."""
+
+
+class ContrastSettings(EditSettings):
+    """How sentences are told from one another, and what makes their twins."""
+
+    temperature: float = Field(0.05, gt=0)
+    """Temperature of the contrastive loss L_c."""
+    vector_size: int = Field(128, ge=1)
+    """Size of the projected sentence vectors that L_c compares."""
+    normalise: bool = True
+    """Scale the vectors that L_c compares to length 1."""
+    edits: Literal["both", "synonyms", "deletion"] = "both"
+    """How L_c creates the edited copy of a sentence: synonyms, deletion, or both."""
+
+
+def edit_for(tagger: Tagger, plan: Plan) -> Edit:
+    options: ContrastSettings = plan.options
+    share, kind = options.edit_share, tagger.labels.kind
+    wanted = options.edits == "synonyms" or (options.edits == "both" and knows_synonyms(tagger, options))
+    synonyms = synonyms_for(tagger, plan) if wanted else None
+
+    def edit(sentence: Sentence, dice: Random) -> Sentence:
+        if options.edits == "synonyms" and synonyms is not None:
+            return replace_synonyms(sentence, synonyms, dice, share, kind)
+        return edit_text(sentence, dice, synonyms, share, kind)  # without synonyms it leaves words out
+
+    return edit
+
+
+def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
+    """Synonyms from the files that are named, or else from the vectors that the encoder began with."""
+    options: EditSettings = plan.options
+    words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
+    if is_named(options):
+        return open_synonyms(options.synonyms, options.wordnet, options.vectors, words)
+    if not knows_synonyms(tagger, options):
+        raise UsageError(
+            "this tagger knows no synonyms: its word table begins at random, and an untrained table has no neighbours. "
+            "Name a source (synonyms, wordnet or vectors), or give the tagger vectors: tagger.lstm.vectors=glove."
+        )
+    encoder = tagger.encoder
+    if isinstance(encoder, CharacterCnnLstm):  # its table also has random rows
+        return open_synonyms(vectors=encoder.settings.vectors, words=words)
+    return nearest_in(encoder, words)
+
+
+def knows_synonyms(tagger: Tagger, options: EditSettings) -> bool:
+    """Whether there are synonyms: files, or vectors that the encoder began with."""
+    encoder = tagger.encoder
+    return is_named(options) or not isinstance(encoder, CharacterCnnLstm) or encoder.settings.vectors is not None
+
+
+def is_named(options: EditSettings) -> bool:
+    return (options.synonyms, options.wordnet, options.vectors) != (None, None, None)
+
+
+def only_deletes(tagger: Tagger, options: ContrastSettings) -> bool:
+    """Whether sentences were to be edited in two ways, and only words can be left out."""
+    return options.edits == "both" and not knows_synonyms(tagger, options)
+
+
+@torch.no_grad()
+def nearest_in(encoder: Encoder, words: Collection[str]) -> NearestWords:
+    """Neighbours in the encoder's own table, of words that are one piece. Words that share a vector are unknown to
+    it."""
+    listed = sorted({word.lower() for word in words if word.isalpha()})
+    listed = [word for word, size in zip(listed, encoder.sizes_of(listed), strict=True) if size == 1]
+    if not listed:
+        return NearestWords({})
+    vectors = encoder.vectors_of(listed).float().cpu()  # (word, size)
+    keys = [row.tobytes() for row in vectors.numpy()]
+    seen = Counter(keys)
+    return NearestWords({word: row for word, row, key in zip(listed, vectors, keys, strict=True) if seen[key] == 1})
+
 
 Variant = Literal["distillation", "mean-teacher", "vat", "none"]
 
@@ -54,19 +143,20 @@ class MeanTeacherSettings(Settings):
     """Length of the warm-up in updates; the weight of the consistency loss rises during it."""
 
 
-class VirtualSettings(Settings):
+class VirtualNoiseSettings(Settings):
+    """The noise of virtual adversarial training."""
+
+    trial: float = Field(1e-5, gt=0)
+    """Standard deviation of the random noise at which the gradient is computed."""
+    step: float = Field(1e-2, gt=0)
+    """Largest absolute value of the noise (the authors' 1e-3 has little effect on a small encoder)."""
+
+
+class VirtualSettings(VirtualNoiseSettings):
     """The variant `vat`."""
 
     weight: float = Field(1.0, ge=0)
     """Weight of the consistency loss under noise."""
-    kind: Literal["bond", "mat"] = "bond"
-    """bond: symmetric divergence, noise of size `step`; mat: one-sided divergence, noise of size `radius`."""
-    trial: float = Field(1e-5, gt=0)
-    """With bond: standard deviation of the random noise at which the gradient is computed."""
-    step: float = Field(1e-2, gt=0)
-    """With bond: largest absolute value of the noise (the authors' 1e-3 has little effect on a small encoder)."""
-    radius: RadiusSettings = RadiusSettings()
-    """With mat: size (norm) of the noise."""
 
 
 class AnchorSettings(Settings):
@@ -101,8 +191,6 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """Weight of each tag in L_w: one number, or a number per tag (0.25 for tags not listed)."""
     unbiased: bool = False
     """Use the unbiased MMD estimator in L_d and L_w, without the kernel value of a point with itself."""
-    scale_free: bool = False
-    """Make L_d and L_w independent of the scale of the features, so that shrinking them does not lower the loss."""
     most_words: int = Field(256, ge=1)
     """Maximum number of words per tag and domain that L_w samples from a batch."""
     probabilities: TagProbabilities = "marginals"
@@ -130,8 +218,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
 
 
 SCALE: Average = "sentence"
-"""Every term is a mean over sentences, as the CRF's likelihood and the contrast are. The paper has its equation 11 as a
-mean over words; that is the same loss with another gamma."""
+"""Every term is a mean over sentences. The paper's mean over words in equation 11 is the same with another gamma."""
 
 Terms = dict[str, tuple[float, Objective]]
 """The terms of a loss by name, with their weights."""
@@ -148,34 +235,27 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     patience = Patience(options.patience)
     for number in range(1, options.rounds + 1):
         teacher = frozen_copy(tagger)
-        made = exchanged_for(plan, number) if options.augment else None
-        text = plain_text(plan, number) if made is None else made.corpus
+        text, watches = round_text(plan, number)
         batches = batches_of(tagger, plan, text, shift=number)
         training = round_training(plan, batches)
-        terms = teaching(
-            alignment(tagger, plan, edit, number), teacher, plan, training.updates_for(batches.epoch_length)
-        )
-        yield replace(
-            stage(f"round-{number}", terms, batches, training),
-            selector=plan.selector if options.keep_best else None,
-            watches=() if made is None else (Anchored(made.variants),),
-        )
-        # where the selector has gone back to what was before this round, the next one starts there, on other text
+        updates = training.updates_for(batches.epoch_length)
+        terms = teaching(alignment(tagger, plan, edit, number), teacher, plan, updates)
+        selector = plan.selector if options.keep_best else None
+        yield replace(stage(f"round-{number}", terms, batches, training), selector=selector, watches=watches)
         if options.keep_best and patience.ends_after(undone=same_weights(teacher, tagger)):
             return
 
 
 def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) -> Terms:
-    """Equation 8, 9 or 10, whichever the data allow. A term of weight 0 is not there at all."""
+    """The loss terms of equation 8, 9 or 10, whichever the data allow."""
     options: PdalnSettings = plan.options
     few = plan.target.labelled()
     both = bool(few) and not (number and options.augmented_only)
     terms: Terms = {"tag": (1.0, TaggingOfAll(SCALE) if both else Tagging("source", SCALE))}
-    kernel = SCALE_FREE if options.scale_free else MEDIANS
     if options.alpha > 0:
-        terms["sentences"] = (options.alpha, SentenceDiscrepancy(kernel, options.unbiased))
+        terms["sentences"] = (options.alpha, SentenceDiscrepancy(unbiased=options.unbiased))
     if options.beta > 0 and few:
-        words = WordDiscrepancy(options.mu, kernel, options.unbiased, options.most_words)
+        words = WordDiscrepancy(options.mu, unbiased=options.unbiased, most=options.most_words)
         terms["words"] = (options.beta, words)
     if edit is not None:
         terms["contrast"] = (options.contrast, contrast(tagger, plan, edit, number))
@@ -185,7 +265,7 @@ def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) ->
 def teaching(
     terms: Terms, teacher: Tagger, plan: Plan, updates: int
 ) -> Mapping[str, tuple[float | Schedule, Objective]]:
-    """Equation 11: the terms of a round, and who teaches in it. With gamma 0 nobody does."""
+    """Equation 11: the terms of a round with those of the teacher."""
     options: PdalnSettings = plan.options
     if options.variant == "distillation" and options.gamma > 0:
         rest = 1 - options.gamma
@@ -197,15 +277,10 @@ def teaching(
         objective = MeanTeacher(teacher, mean.decay, mean.later, warm_up, options.probabilities, SCALE)
         return {**terms, "mean_teacher": (lambda update: mean.weight * rising(update, warm_up), objective)}
     if options.variant == "vat":
-        return {**terms, "virtual": (options.virtual.weight, noisy(options.virtual))}
+        virtual = options.virtual
+        noise = VirtualAdversarialTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
+        return {**terms, "virtual": (virtual.weight, noise)}
     return terms
-
-
-def noisy(virtual: VirtualSettings) -> Objective:
-    """Tags of target words must not change under noise."""
-    if virtual.kind == "bond":
-        return SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
-    return VirtualAdversarialTraining(virtual.radius.model_dump(), [TARGET], average=SCALE)
 
 
 def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
@@ -216,40 +291,34 @@ def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
         options.vector_size,
         options.temperature,
         normalise=options.normalise,
-        symmetric=options.symmetric,
         seed=plan.seed * 1_000 + number,
     )
 
 
-def round_text(plan: Plan, number: int) -> Corpus:
-    """What takes the source's place in a round: made anew each time, by another seed."""
-    return exchanged_for(plan, number).corpus if plan.options.augment else plain_text(plan, number)
-
-
-def exchanged_for(plan: Plan, number: int) -> Augmentation:
-    return exchanged(plan.source.labelled(), plan.target.labelled(), plan.options, plan.seed * 1_000 + number)
-
-
-def plain_text(plan: Plan, number: int) -> Corpus:
-    """A sample of the source and the labelled target sentences, as they are."""
-    source, most = plan.source.labelled(), plan.options.source_sentences
-    count = len(source) if most is None else min(len(source), most)
-    return take_sentences(source, count, plan.seed * 1_000 + number) + plan.target.labelled()
+def round_text(plan: Plan, number: int) -> tuple[Corpus, tuple[Watch, ...]]:
+    """The text of a round in the source's place, made anew by another seed, and what notes how it was made."""
+    options: PdalnSettings = plan.options
+    source, few, seed = plan.source.labelled(), plan.target.labelled(), plan.seed * 1_000 + number
+    if options.augment:
+        made = exchanged(source, few, options, seed)
+        return made.corpus, (Anchored(made.variants),)
+    most = options.source_sentences
+    return take_sentences(source, len(source) if most is None else min(len(source), most), seed) + few, ()
 
 
 def exchanged(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> Augmentation:
-    """Sentences of both domains with entities of the other one, and what was exchanged for what."""
+    """Sentences of both domains with entities of the other one."""
     return augment_with_anchors(source, few, **options.model_dump(include=set(AnchorSettings.model_fields)), seed=seed)
 
 
 def batches_of(tagger: Tagger, plan: Plan, first: Corpus, shift: int = 0) -> Stream:
     """A batch of source or augmented sentences beside one of the target; half of that is labelled, if any is."""
-    few, text = plan.target.labelled(), plan.target.filter(lambda sentence: sentence.tags is None)
+    few, text = plan.target.labelled(), unlabelled(plan)
     return plan.batches_beside(tagger, first, [corpus for corpus in (few, text) if corpus] or [text], shift)
 
 
 def round_training(plan: Plan, batches: Stream) -> TrainingSettings:
-    """So many passes over the round's text, at a lower rate; never more updates than were asked for."""
+    """`round_epochs` passes at a lower rate, and never more updates than the run's."""
     options: PdalnSettings = plan.options
     rate = plan.training.learning_rate
     lower = None if rate is None else options.round_rate * rate
@@ -278,8 +347,6 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
         return warnings
     if options.variant == "mean-teacher" and all(sentence.tags is not None for sentence in plan.target):
         raise UsageError("options.variant=mean-teacher learns from unlabelled target text: give --target as well.")
-    if options.variant == "vat" and options.virtual.kind == "mat" and not any(noise_sizes(tagger, options)):
-        raise UsageError("options.variant=vat needs noise: set options.virtual.radius above 0.")
     if options.augment and options.rounds:
         check_anchors(plan)
     return warnings
@@ -292,7 +359,7 @@ def check_mu(tagger: Tagger, options: PdalnSettings) -> None:
 
 
 def check_unlabelled(options: PdalnSettings) -> None:
-    """Equation 8 is all there is."""
+    """Without labelled target sentences only equation 8 is left."""
     if options.variant in ("mean-teacher", "vat"):
         raise UsageError(
             f"options.variant={options.variant} needs labelled target sentences: without any there are no rounds. Give "
@@ -307,7 +374,7 @@ def check_unlabelled(options: PdalnSettings) -> None:
 
 def check_anchors(plan: Plan) -> None:
     try:
-        text = round_text(plan, 1)
+        text, _ = round_text(plan, 1)
     except InputError as problem:
         raise InputError(f"{problem} Without exchanged entities: options.augment=false.") from None
     if not len(text):
@@ -318,7 +385,7 @@ def check_anchors(plan: Plan) -> None:
 
 
 def check_edits(tagger: Tagger, plan: Plan) -> None:
-    """Files that cannot be read, and ones that nobody would read, are told at once."""
+    """Refuse files of synonyms that cannot be read or would not be used."""
     options: PdalnSettings = plan.options
     named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
     if named and (options.edits == "deletion" or options.contrast == 0):
@@ -331,12 +398,6 @@ def check_edits(tagger: Tagger, plan: Plan) -> None:
         raise UsageError(f"options.edits=synonyms: {problem}") from None
     except (OSError, InputError) as problem:
         raise InputError(f"options.{named[0] if named else 'edits'}: {problem}") from None
-
-
-def noise_sizes(tagger: Tagger, options: PdalnSettings) -> tuple[float, ...]:
-    radius = options.virtual.radius
-    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
-    return (radius.words, radius.characters) if lstm else (radius.pieces,)
 
 
 PDALN = Recipe(

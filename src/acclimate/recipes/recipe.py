@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+import torch
 
 from acclimate.data.batches import SOURCE, TARGET, Batches, Joined, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Selector, Stage
+from acclimate.training.stage import DevelopmentScore, Selector, Stage
+
+TUNING_STAGE = "domain-tuning"  # the name of a stage of domain tuning
 
 
 @dataclass(frozen=True)
@@ -23,10 +28,10 @@ class Plan:
     training: TrainingSettings
     options: Any  # the recipe's own settings, of the class that it names
     seed: int
-    aside: Mapping[str, Corpus] = field(default_factory=dict)  # text of each domain to look at, not to learn from
-    selector: Selector | None = None  # the run's own, for a recipe that chooses between its stages
-    for_target: bool = False  # the tagger is one of the target's own, with the labels of its labelled sentences
-    new_labels: tuple[str, ...] = ()  # those that the tagger has not learnt yet, where it learnt others before
+    aside: Mapping[str, Corpus] = field(default_factory=dict)  # text of each domain that is not learnt from
+    selector: Selector | None = None  # the run's own
+    for_target: bool = False  # the tagger has the labels of the labelled target sentences
+    new_labels: tuple[str, ...] = ()  # labels that the given tagger has not learnt yet
 
     def batches(
         self,
@@ -36,8 +41,8 @@ class Plan:
         pass_share: float = 1.0,
         beside: Batches | None = None,
     ) -> Batches:
-        """Batches as the training settings want them. `shift` moves the seed: each round sees another order. An epoch
-        is so great a share of a pass over the first corpus. Sentences are as long as those of `beside`."""
+        """Batches as the training settings want them. `shift` changes the seed; an epoch is `pass_share` of a pass over
+        the first corpus; sentences are as long as those of `beside`."""
         settings = self.training
         return Batches(
             corpora,
@@ -50,7 +55,7 @@ class Plan:
         )
 
     def batches_beside(self, tagger: Tagger, text: Corpus, beside: Sequence[Corpus], shift: int = 0) -> Stream:
-        """A batch of the text as the source's half, and beside it as much of the other corpora, in equal parts."""
+        """Batches with the text as the source half, and the other corpora, in equal parts, as the target half."""
         if not beside:
             return self.batches(tagger, {SOURCE: text}, shift)
         if len(beside) == 1:
@@ -68,7 +73,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sibling:
-    """A tagger that is trained beside the one that is adapted and shares its encoder. It is kept, too."""
+    """A tagger that is trained beside the adapted one, shares its encoder, and is kept, too."""
 
     name: str  # of its folder below `siblings`
     # by the recipe's options: labelled text that only the sibling learns, and text to score it on
@@ -79,22 +84,17 @@ class Sibling:
 Need = Literal[
     "target", "target by default", "target labels", "language model", "entities", "entities beside target labels"
 ]
-"""What a recipe cannot do without: any target sentences; any, unless it is set otherwise; labelled target sentences; an
-encoder that is a masked language model; tags of entities; those, if target sentences are labelled."""
+"""What a recipe needs: target sentences (also by default only), labelled ones, a masked language model as encoder, tags
+of entities (also only where target sentences are labelled)."""
 
 OwnTagger = Literal["never", "always", "other labels"]
-"""When labelled target sentences get a tagger of the target's own, whose words and labels need not be the source's:
-never, always, or when they have labels that the source has not. Its baseline learns those sentences alone."""
-
-
-def nothing_to_check(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
-    return ()
+"""When labelled target sentences get a tagger with their own words and labels: never, always, or when they have labels
+that the source has not. Its baseline learns those sentences alone."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A generator of stages. Between two `yield`s the tagger has been trained, so that "last round's tagger teaches
-    the next" is ordinary Python."""
+    """A generator of stages. Between two `yield`s the tagger has been trained on the first one's stage."""
 
     name: str
     summary: str
@@ -104,10 +104,9 @@ class Recipe:
     needs_source: bool = True  # without one it has nothing to learn the tags from
     own_tagger: OwnTagger = "never"
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
-    # refuses, by raising, what tagger, data and options do not allow; returns warnings
-    check: Callable[[Tagger, Plan], tuple[str, ...]] = nothing_to_check
-    # changes the tagger before it learns, and says how. The baseline's tagger is changed in the same way, or else the
-    # comparison would measure the change and not the method
+    # raises an error for what tagger, data and options do not allow; returns warnings
+    check: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
+    # changes the tagger before it learns, and says how; the baseline's tagger is changed in the same way
     remodel: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
     sibling: Sibling | None = None  # of a stage that trains two taggers
 
@@ -118,8 +117,55 @@ class Recipe:
         return self.own_tagger == "always" or has_other_labels(source, target_labelled)
 
 
+def unlabelled(plan: Plan) -> Corpus:
+    """The target sentences without labels."""
+    return plan.target.filter(lambda sentence: sentence.tags is None)
+
+
 def has_other_labels(source: Corpus, target_labelled: Corpus) -> bool:
     """Whether labelled target sentences have labels that the source does not teach, or tags of another kind."""
     if not len(target_labelled):
         return False
     return target_labelled.kind != source.kind or not set(target_labelled.labels) <= set(source.labels)
+
+
+class Patience:
+    """How many rounds in a row may be undone before the rounds end."""
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+        self.undone = 0  # in a row, by now
+
+    def ends_after(self, undone: bool) -> bool:
+        self.undone = self.undone + 1 if undone else 0
+        return self.undone > self.rounds
+
+
+def chooses(plan: Plan) -> bool:
+    """Whether a selector compares the states of a stage."""
+    return plan.selector is not None and not plan.selector.is_blind
+
+
+def chooses_for_target(plan: Plan) -> bool:
+    """Whether that selector scores the target."""
+    return isinstance(plan.selector, DevelopmentScore) and plan.selector.of_target
+
+
+def evaluated_often(training: TrainingSettings, batches: Stream, evaluations: int) -> TrainingSettings:
+    """The same with at least so many evaluations; the patience, counted in evaluations, lasts as long as before."""
+    usual = training.evaluate_every or max(1, round(training.updates_per_epoch(batches.epoch_length)))
+    every = min(usual, max(1, training.updates_for(batches.epoch_length) // evaluations))
+    patience = None if training.patience is None else math.ceil(training.patience * usual / every)
+    return training.model_copy(update={"evaluate_every": every, "patience": patience})
+
+
+def shortened(training: TrainingSettings, share: float, batches: Stream) -> TrainingSettings:
+    """The same with a share of the updates."""
+    updates = max(1, round(share * training.updates_for(batches.epoch_length)))
+    return training.model_copy(update={"updates": updates})
+
+
+def same_weights(one: Tagger, other: Tagger) -> bool:
+    """Whether two taggers have equal weights, which tells that a round was undone."""
+    theirs = other.state_dict()
+    return all(torch.equal(value, theirs[name]) for name, value in one.state_dict().items())

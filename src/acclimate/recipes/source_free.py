@@ -1,44 +1,85 @@
-"""Adaptation without a source: a trained tagger, the target's text, and nothing else.
-
-The tagger goes on reading: it guesses hidden words of the target's text, as its encoder once learnt to (domain tuning).
-And it goes on tagging: a slow copy of it teaches it by its own guesses, on readings made harder (`methods/teaching`).
-Both at once, for a short while, and never far from where it began. Where target sentences are labelled, a batch of them
-stands beside each batch of text. What it learnt before cannot be looked up any more, so somebody has to watch: labelled
-target sentences where they choose the state, or else a guard without labels (`recipes/guard`). Where no state is better
-than the first, the tagger stays as it was.
-
-With a source the recipe begins with the tagger that plain training on it makes. Then it looks at the source no more.
-"""
+"""Adapt a trained tagger on target text alone: it predicts hidden words (domain tuning), and a moving-average teacher
+teaches it on harder readings, while its weights stay near the start. Labelled target sentences, or else a guard without
+labels, choose the state. With a source it begins with plain training on it."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from statistics import fmean
 
 from pydantic import Field
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.counts import Tally
+from acclimate.inference.predict import predict
 from acclimate.methods.masking.policy import Uniform
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
-from acclimate.methods.teaching import HarderReading, NearStart, Teaching
+from acclimate.methods.teachers import HarderReading, NearStart, Teaching, lower_cased
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import MaskingSettings, is_language_model, masked_words
-from acclimate.recipes.guard import Guard
-from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.rounds import chooses_for_target
+from acclimate.recipes.recipe import Plan, Recipe, chooses_for_target, unlabelled
 from acclimate.recipes.tuning_text import held_out
 from acclimate.settings import Settings, UsageError
-from acclimate.spelling import argument
+from acclimate.spelling import argument, count
 from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage
 
+
+@dataclass(frozen=True)
+class Guard:
+    """Scores a tagger without labels: the agreement of its answers on lower-cased target text with the first answers on
+    the text as it is. 0 for a tagger that has drifted: whose answers on the text as it is no longer agree with the
+    first ones."""
+
+    text: Corpus
+    start: Corpus  # the same sentences under the tags of the tagger as it began
+    least: float  # agreement below this is drift
+    is_blind: bool = field(default=False, init=False)
+    lowest: float = field(default=0.0, init=False)
+
+    @classmethod
+    def of(cls, tagger: Tagger, text: Corpus, least: float) -> Guard:
+        return cls(text, predict(tagger, text), least)
+
+    @property
+    def name(self) -> str:
+        return f"steadiness on target text ({count(len(self.text), 'sentence')})"
+
+    def __call__(self, tagger: Tagger) -> float:
+        if agreement(self.start, predict(tagger, self.text), by_type=True) < self.least:
+            return 0.0
+        return agreement(self.start, predict(tagger, self.text.map(lower_cased)))
+
+    def told(self, score: float) -> str:
+        return f"steadiness {100 * score:.2f}" if score else "drifted"
+
+
+def agreement(one: Corpus, other: Corpus, by_type: bool = False) -> float:
+    """Agreement of two answers to the same sentences: span F1 (or its mean over types), for plain tags accuracy."""
+    pairs = list(zip(one, other, strict=True))
+    if one.kind == "plain":
+        words = [a == b for mine, theirs in pairs for a, b in zip(mine.tags or (), theirs.tags or (), strict=True)]
+        return sum(words) / len(words)
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for mine, theirs in pairs:
+        for label in {span.label for span in (*mine.spans, *theirs.spans)}:
+            spans = ([span for span in each.spans if span.label == label] for each in (mine, theirs))
+            tallies[label] += Tally.of(*spans)
+    if not tallies:
+        return 1.0
+    return fmean(tally.f1 for tally in tallies.values()) if by_type else sum(tallies.values(), Tally()).f1
+
+
 EVALUATIONS = 5
-RATE, LABELLED_RATE = 0.05, 0.5  # guesses are followed with more care than labels
-HELD_OUT = 0.1  # of the text, for the guard
+RATE, LABELLED_RATE = 0.05, 0.5
+HELD_OUT = 0.1  # share of the text for the guard
 
 
 class SourceFreeSettings(Settings):
@@ -93,9 +134,8 @@ def source_free(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
 
 
 def text_of(plan: Plan) -> tuple[Corpus, Corpus]:
-    """The target's bare text to learn from, and what of it the guard watches: text that is not learnt, unless there is
-    too little to hold any out."""
-    text = plan.target.filter(lambda sentence: sentence.tags is None)
+    """The target text to learn from, and the text that the guard watches: held out, unless there is too little."""
+    text = unlabelled(plan)
     if not is_guarded(plan):
         return text, Corpus(())
     learnt, watched = held_out(text, HELD_OUT, plan.seed)
@@ -103,13 +143,13 @@ def text_of(plan: Plan) -> tuple[Corpus, Corpus]:
 
 
 def is_guarded(plan: Plan) -> bool:
-    """Labelled sentences may rightly lead far from the start, and a guard without labels would not let them."""
+    """Whether the guard chooses: labelled sentences may rightly lead far from the start."""
     options: SourceFreeSettings = plan.options
     return bool(options.guard) and not chooses_for_target(plan) and not len(plan.target.labelled())
 
 
 def selector_of(tagger: Tagger, plan: Plan, watched: Corpus) -> Selector:
-    """Whoever can see the target. Sentences of the source choose nothing."""
+    """The run's selector if it scores the target, or else the guard."""
     if plan.selector is not None and chooses_for_target(plan):
         return plan.selector
     return Guard.of(tagger, watched, plan.options.guard) if len(watched) else LastUpdate()
@@ -129,7 +169,7 @@ def training_of(tagger: Tagger, plan: Plan) -> TrainingSettings:
 
 
 def tunes(tagger: Tagger, plan: Plan) -> bool:
-    """Whether hidden words are guessed."""
+    """Whether hidden words are predicted."""
     options: SourceFreeSettings = plan.options
     return options.tuning > 0 and len(text_of(plan)[0]) > 0 and is_language_model(tagger)
 
@@ -142,16 +182,16 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
             "There is nothing to learn: no target sentence is labelled, and nothing is learnt from the text. Set "
             "options.teaching above 0."
         )
-    said = []
+    warnings = []
     if text and options.tuning and not is_language_model(tagger):
-        said.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
+        warnings.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
     if few and not chooses_for_target(plan):
-        with_select = f" with {argument('select', 'target-dev')}" if len(plan.source) else ""  # else it chooses anyhow
-        said.append(
+        with_select = f" with {argument('select', 'target-dev')}" if len(plan.source) else ""
+        warnings.append(
             "Nothing watches whether this helps, and the last state is kept: labelled sentences could choose "
             f"({argument('target_dev')}{with_select})."
         )
-    return tuple(said)
+    return tuple(warnings)
 
 
 SOURCE_FREE = Recipe(

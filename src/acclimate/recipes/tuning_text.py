@@ -1,8 +1,5 @@
-"""The text that an encoder is tuned on: read, cut to rows, held out and mixed.
-
-Rows that are packed lie on disk (`StoredText`), so that text of any size may be read. Text of which each sentence is a
-row of its own is held in memory (`TuningText`), as the papers have it.
-"""
+"""The text that an encoder is tuned on: read, cut to rows, held out and mixed. Packed rows lie on disk (`StoredText`);
+text with a row for each sentence is held in memory (`TuningText`)."""
 
 from __future__ import annotations
 
@@ -16,13 +13,13 @@ from acclimate.data.reading import stream_corpus
 from acclimate.data.running_text import MixedRows, Shuffled, StoredRows, TextChoice
 from acclimate.model.encoders.transformer import Transformer
 
-_FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and more than about so many never
+_FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and never more than about so many
+_SAMPLE = 20_000  # rows that a policy counts words in
 
 
 @dataclass(frozen=True)
 class TuningText:
-    """Text of both domains, more text like the target's, and what of it the loss is measured on: that is in none of the
-    others."""
+    """Text of both domains, extra text like the target's, and the held-out text, which is in none of the others."""
 
     source: Corpus | None
     target: Corpus
@@ -34,7 +31,7 @@ class TuningText:
         return self.target + self.extra if len(self.extra) else self.target
 
     def mixed(self) -> Corpus:
-        """One pass: source and target in equal numbers, then the extra text, each sentence of it once."""
+        """One pass: source and target in equal numbers, then each sentence of the extra text once."""
         even = evenly(self.source, self.target)
         return (even + self.extra).unlabelled().renamed(even.name) if len(self.extra) else even
 
@@ -47,7 +44,7 @@ class TuningText:
 def tuning_text(
     source: Corpus | None, target: Corpus, extra: Corpus | None, encoder: Transformer, share: float, seed: int
 ) -> TuningText:
-    """Cut to rows, and some of the target held out: of the extra text where the target is too small for that."""
+    """Cut to rows, and some of the target held out: of the extra text where the target is too small."""
     extra = cut(extra or Corpus(()), encoder)
     kept, measured = held_out(cut(target, encoder), share, seed)
     if not len(measured):
@@ -65,8 +62,8 @@ def without(text: Corpus, other: Corpus) -> Corpus:
 
 @dataclass(frozen=True)
 class TextFiles:
-    """The sentences of files without their tags, read from disk whenever somebody goes through them. What is called
-    .txt is raw text, a sentence a line, even where its lines look like columns; other files are what they look like."""
+    """The sentences of files without their tags, read anew for each iteration; .txt files are raw text with a sentence
+    a line."""
 
     files: tuple[str, ...]
 
@@ -79,7 +76,7 @@ class TextFiles:
 
 @dataclass(frozen=True)
 class Texts:
-    """One after the other."""
+    """Several texts, one after the other."""
 
     parts: tuple[Corpus | TextFiles, ...]
 
@@ -109,8 +106,7 @@ def evenly(source: Corpus | None, target: Corpus) -> Corpus:
 
 
 def cut(corpus: Corpus, encoder: Transformer) -> Corpus:
-    """Sentences that are too long for a row in parts that are not: the windows a tagger reads them through overlap, and
-    what stands in two would count twice."""
+    """Sentences that are too long for a row, in parts without overlap."""
     room, counts = encoder.pieces.room, encoder.pieces.count([sentence.words for sentence in corpus])
     longest = room + len(encoder.pieces.before) + len(encoder.pieces.after)
     if max(counts, default=0) <= longest:
@@ -134,12 +130,11 @@ def _parts(sentence: Sentence, encoder: Transformer, room: int) -> list[Sentence
 
 
 def packed(text: Iterable[Sentence], encoder: Transformer) -> Iterator[list[str]]:
-    """Rows of words: neighbouring sentences while they fit into a row. A sentence that is longer than a row goes on in
-    the next."""
+    """Rows of words: neighbouring sentences while they fit. A sentence that is too long continues in the next row."""
     room, row, used = encoder.pieces.room, list[str](), 0
     waiting = iter(text)
     while some := list(islice(waiting, 1024)):
-        encoder.pieces.of_words(list(chain.from_iterable(one.words for one in some)))  # learnt together: faster
+        encoder.pieces.of_words(list(chain.from_iterable(one.words for one in some)))  # fills the cache at once
         for sentence in some:
             sizes = list(map(len, encoder.pieces.of_words(sentence.words)))
             if used + sum(sizes) > room and row:
@@ -157,9 +152,8 @@ def packed(text: Iterable[Sentence], encoder: Transformer) -> Iterator[list[str]
 
 @dataclass
 class HoldingOut:
-    """Sentences of a stream, but for those that are held out. Those are known when the stream has ended: the ones with
-    the lowest lots (`TextChoice`), as many as their share of the text, 10 at least and 500 at most. Equal sentences
-    stay together. Of fewer than 40 sentences none is held out."""
+    """Sentences of a stream without those held out, which are known when it has ended: those with the lowest lots
+    (`TextChoice`), a share of the text from 10 to 500; none of fewer than 40. Equal sentences stay together."""
 
     text: Iterable[Sentence]
     share: float
@@ -198,7 +192,7 @@ class HoldingOut:
 
 @dataclass(frozen=True)
 class StoredText:
-    """Packed rows of both domains and of more text like the target's, on disk; and what the loss is measured on."""
+    """Packed rows of both domains and of extra text on disk, and the held-out text."""
 
     source: StoredRows | None
     target: StoredRows
@@ -231,7 +225,7 @@ class StoredText:
         )
 
     def mixed(self, rows_per_batch: int, seed: int) -> MixedRows:
-        """A pass: source and target in equal numbers of rows, then the extra text, each row of it once."""
+        """A pass: source and target in equal numbers of rows, then each row of the extra text once."""
         even = max(len(self.source or ()), len(self.target))
         parts = ((self.target, even), (self.source, even), (self.extra, len(self.extra or ())))
         return MixedRows(
@@ -250,11 +244,8 @@ class StoredText:
         return Corpus.of(chain.from_iterable(parts))
 
 
-_SAMPLE = 20_000  # rows
-
-
 def held_out(target: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """The target to learn from, and the part of it that the loss is measured on; equal sentences stay together."""
+    """The target to learn from, and the held-out part; equal sentences stay together."""
     if share == 0 or len(target) < _FEWEST:
         return target, Corpus(())
     choice = TextChoice(min(max(share, 10 / len(target)), _MOST / len(target)), seed=seed)

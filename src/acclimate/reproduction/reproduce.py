@@ -19,7 +19,7 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger
-from acclimate.methods.entities.masked_tagger import MaskedTagger
+from acclimate.methods.mslm import MaskedTagger
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.learner import Learner

@@ -11,8 +11,7 @@ import torch
 
 from acclimate.evaluation.table import duration
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.domain_tuning import STAGE
-from acclimate.recipes.recipe import Recipe
+from acclimate.recipes.recipe import TUNING_STAGE, Recipe
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task, tagger_for
@@ -33,8 +32,8 @@ class Budget:
     def of(cls, cost: Cost, seconds: float) -> Budget:
         """Domain tuning is shortened first, to a tenth at least; then everything else, the baseline as much as the
         recipe."""
-        tuning = sum(each for name, _, each in cost.stages if name == STAGE)
-        others = sum(each for name, _, each in cost.stages if name != STAGE)
+        tuning = sum(each for name, _, each in cost.stages if name == TUNING_STAGE)
+        others = sum(each for name, _, each in cost.stages if name != TUNING_STAGE)
         left = seconds - (cost.seconds - tuning - others)  # between the stages nothing can be saved
         if tuning + others <= left:
             return cls()
@@ -42,7 +41,7 @@ class Budget:
         return cls(tuned, min(1.0, max(LEAST, (left - tuned * tuning) / others)) if others else 1.0)
 
     def share(self, stage: str) -> float:
-        return self.tuning if stage == STAGE else self.others
+        return self.tuning if stage == TUNING_STAGE else self.others
 
     def cut(self, cost: Cost) -> Cost:
         """What is left of a cost."""

@@ -18,7 +18,7 @@ from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.masked_batch import hide
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.noise import OwnGradient
+from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.model.acceleration import Acceleration
 from acclimate.model.learner import Learner, NoView, View, eval_mode
 from acclimate.model.tagger import Tagger
@@ -154,7 +154,7 @@ class TrainingStep(nn.Module):
     def scale_losses(self, scale: float) -> None:
         """Objectives that take a gradient of their own multiply by the scaler's number, too."""
         for module in self.objectives.modules():
-            if isinstance(module, OwnGradient):
+            if isinstance(module, AdversarialTraining):
                 module.loss_scale = scale
 
     def before_update(self, update: int) -> None:

@@ -14,7 +14,6 @@ from torch import Tensor
 from acclimate.methods.alignment.mmd import (
     BANK,
     MEDIANS,
-    SCALE_FREE,
     Kernel,
     median_of_pairs,
     squared_distances,
@@ -167,38 +166,8 @@ def test_widths_must_be_above_zero(widths: tuple[float, ...]) -> None:
         Kernel(widths)
 
 
-def slope_of_the_scale(kernel: Kernel) -> float:
-    """How the discrepancy changes as all points move towards one another, by its own gradient."""
-    scale = torch.ones((), dtype=torch.float64, requires_grad=True)
-    (slope,) = torch.autograd.grad(squared_mmd(scale * X, scale * Y, kernel), scale)
-    return float(slope)
-
-
-def test_free_of_the_scale_it_is_the_same_number_and_shrinking_wins_nothing() -> None:
-    assert squared_mmd(X, Y, SCALE_FREE) == squared_mmd(X, Y, MEDIANS)
-    assert slope_of_the_scale(MEDIANS) > 0.1  # the gradient asks for it, although the next median undoes it
-    assert slope_of_the_scale(SCALE_FREE) == pytest.approx(0, abs=1e-12)
-
-
-def test_free_of_the_scale_sets_still_move_together() -> None:
-    shift = torch.full((), 0.5, dtype=torch.float64, requires_grad=True)
-    (slope,) = torch.autograd.grad(squared_mmd(X, Y + shift, SCALE_FREE), shift)
-    assert slope > 0.1
-
-
-def test_free_of_the_scale_points_that_are_all_the_same_have_no_slope() -> None:
-    same = torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
-    (slope,) = torch.autograd.grad(squared_mmd(same, torch.ones(2, 2, dtype=torch.float64), SCALE_FREE), same)
-    assert torch.equal(slope, torch.zeros_like(slope))
-
-
-def test_fixed_widths_cannot_be_free_of_the_scale() -> None:
-    with pytest.raises(ValueError, match="in medians"):
-        Kernel((1.0,), scale_free=True)
-
-
 @pytest.mark.parametrize("unbiased", [False, True])
-@pytest.mark.parametrize("kernel", [MEDIANS, SCALE_FREE, BANK])
+@pytest.mark.parametrize("kernel", [MEDIANS, BANK])
 def test_several_pairs_at_once_are_each_what_they_are_alone(kernel: Kernel, unbiased: bool) -> None:
     counts = [(2, 3), (7, 2), (4, 4), (2, 11)]
     rows = (3 * torch.randn(sum(map(sum, counts)), 5, dtype=torch.float64) + 7).requires_grad_()

@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.methods.augmentation.text_edits import number_below, shuffled
+from acclimate.methods.contrastive import number_below, shuffled
 
 
 @given(st.integers(0, 30), st.integers(0, 5))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from acclimate.methods.augmentation.similar_words import (
+from acclimate.methods.perturbation.word_changes import (
     Substitutes,
     gaussian_scores,
     substitution_probabilities,
@@ -358,7 +358,7 @@ def test_a_given_mean_holds_for_words_of_any_number_of_pieces() -> None:
 
 def test_the_mean_and_the_deviation_are_found_once_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     substitutes, asked = Substitutes(), []
-    place = "acclimate.methods.augmentation.similar_words.typical_distances"
+    place = "acclimate.methods.perturbation.word_changes.typical_distances"
     monkeypatch.setattr(place, lambda *given: asked.append(1) or typical_distances(*given))
     substitutes.draw(table(), PARIS, all_of(40))
     found = bump_of(substitutes)

@@ -13,7 +13,7 @@ from test_anchors import sentence_of, small_corpora
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import SCHEMES, Scheme, Span, faults, spans_from_tags, tags_from_spans
 from acclimate.methods.augmentation.synonyms import SynonymTable
-from acclimate.methods.augmentation.text_edits import delete_span, edit_text, replace_synonyms
+from acclimate.methods.contrastive import delete_span, edit_text, replace_synonyms
 
 LETTERS = SynonymTable({"a": ["x", "y"], "b": ["z"]})  # c has none
 BIG = sentence_of("the big dog saw Anna/B-PER Big/I-PER in big Oslo/B-LOC")

@@ -10,10 +10,9 @@ import torch
 from torch import nn
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy
-from acclimate.methods.masking.joint import JointMasking
 from acclimate.methods.masking.masked_batch import Corruption
+from acclimate.methods.mslm import JointMasking, MaskedTagger
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.language_model import mlm_head_for

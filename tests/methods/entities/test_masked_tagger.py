@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.entities.masked_tagger import MaskedTagger, MaskedView
 from acclimate.methods.masking.catalogue import policy_names
-from acclimate.methods.masking.joint import JointMasking
+from acclimate.methods.mslm import JointMasking, MaskedTagger, MaskedView
 
 Make = Callable[..., MaskedTagger]
 
@@ -122,7 +121,7 @@ def test_an_unknown_piece_is_hidden_but_nobody_has_to_guess_it(make: Make) -> No
     unknown = view.clean.inputs["pieces"] == learner.encoder.pieces.tokenizer.unk_token_id
     assert view.masks.is_elm[unknown].all()
     assert not view.masks.asked[unknown].any()
-    assert learner.askable(["Anna", "\u200b"])[1] == 0
+    assert learner.predictable_pieces(["Anna", "\u200b"])[1] == 0
 
 
 # what may be seen

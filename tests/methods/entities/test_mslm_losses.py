@@ -11,9 +11,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords
-from acclimate.methods.entities.masked_tagger import MaskedTagger, MaskedView
-from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights
+from acclimate.methods.mslm import (
+    EVEN,
+    EntityClassification,
+    EntityDetection,
+    HiddenWords,
+    JointMasking,
+    MaskedTagger,
+    MaskedView,
+    MaskWeights,
+)
 from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import NoView, View
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import Span
-from acclimate.methods.masking.joint import (
+from acclimate.methods.mslm import (
     BASE,
     EVEN,
     SHOWN,

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Sentence
-from acclimate.methods.masking.joint import TERM, JointMasking, MaskCounts, MaskWeights, mask_weights, weighted_loss
 from acclimate.methods.masking.word_runs import lay_spans, words_to_hide
+from acclimate.methods.mslm import TERM, JointMasking, MaskCounts, MaskWeights, mask_weights, weighted_loss
 
 # oracle 2: counts of (ELM, BLM) → weights of (ELM, BLM)
 WEIGHTS = {

@@ -14,11 +14,19 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy, policy_names
-from acclimate.methods.masking.density_ratio import DensityRatio, density_ratios, piece_counts
-from acclimate.methods.masking.entropy import Entropy, entropies_of, entropy
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, as_chosen, hide, pose
-from acclimate.methods.masking.part_of_speech import PartOfSpeech
-from acclimate.methods.masking.policy import Mixture, Policy, Uniform
+from acclimate.methods.masking.policy import (
+    DensityRatio,
+    Entropy,
+    Mixture,
+    PartOfSpeech,
+    Policy,
+    Uniform,
+    density_ratios,
+    entropies_of,
+    entropy,
+    piece_counts,
+)
 from acclimate.methods.masking.word_runs import spans
 from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.settings import UsageError

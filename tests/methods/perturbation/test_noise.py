@@ -10,7 +10,7 @@ from slow_noise import LONG, NOBODY, RADII, gradients, places, slow_noise, view_
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.perturbation.noise import along, noise_for, norms
+from acclimate.methods.perturbation.adversarial import along, noise_for, norms
 from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
@@ -170,33 +170,6 @@ def test_a_sentence_s_noise_is_the_same_alone_or_in_a_batch(taggers, news: Corpu
                 torch.stack([found[name][place] for place in here]),
                 torch.stack([expected[name][place] for place in there]),
             )
-
-
-@encoders
-def test_by_size_every_number_of_words_and_letters_moves_as_far_in_long_sentences_as_in_short(
-    taggers, news: Corpus, encoder: str
-) -> None:
-    view = view_of(taggers(encoder), *news[:4], LONG)
-    directions = directed(view)
-    plain, by_size = (noise_for(view, directions, RADII, by_size=chosen) for chosen in (False, True))
-    for name, noise in by_size.items():
-        for held in places(view, name):
-            moved = torch.stack([noise[place] for place in held])
-            if name == "pieces":
-                assert torch.equal(moved, torch.stack([plain[name][place] for place in held]))
-            else:
-                assert moved.square().mean().sqrt().item() == pytest.approx(RADII[name])
-                assert moved.norm().item() == pytest.approx(RADII[name] * moved.numel() ** 0.5)
-
-
-@pytest.mark.parametrize("scope", ["token", "batch"])
-def test_by_size_counts_what_the_norm_is_taken_over(taggers, news: Corpus, scope: str) -> None:
-    view = view_of(taggers("character-cnn-lstm"), *news[:4])
-    noise = noise_for(view, directed(view), RADII, scope, by_size=True)["words"]
-    words = [place for held in places(view, "words") for place in held]
-    for group in [[word] for word in words] if scope == "token" else [words]:
-        moved = torch.stack([noise[place] for place in group])
-        assert moved.square().mean().sqrt().item() == pytest.approx(RADII["words"])
 
 
 @pytest.mark.parametrize("encoder", ["bert", "roberta"])

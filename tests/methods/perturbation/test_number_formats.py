@@ -12,8 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.perturbation.word_changes import WordChanges
 from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
@@ -26,7 +26,7 @@ devices = pytest.mark.parametrize("device", ["cpu", gpu])
 encoders = pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])
 OBJECTIVES: dict[str, Callable[[], Objective]] = {
     "adversarial": lambda: AdversarialTraining(Tagging(), {"source": RADII}),
-    "virtual": lambda: VirtualAdversarialTraining(RADII, ["source"]),
+    "virtual": lambda: VirtualAdversarialTraining(0.05, domains=["source"]),
 }
 
 
@@ -140,15 +140,6 @@ def test_a_gpu_gives_what_a_cpu_gives(build: Build, news: Corpus, encoder: str, 
         found.append(learnt(tagger, tagger.view(news[:8].sentences), OBJECTIVES[name](), None))
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-5)
     torch.testing.assert_close(found[1][1], found[0][1], rtol=1e-4, atol=1e-7)
-
-
-@devices
-@encoders
-def test_the_same_dropout_can_be_had_on_any_device(build: Build, news: Corpus, device: str, encoder: str) -> None:
-    tagger = build(encoder, dropout=0.5).to(device).train()
-    objective = AdversarialTraining(Tagging(), {}, same_dropout=True)
-    objective(tagger.view(news[:6].sentences), NOBODY)
-    assert torch.equal(objective.parts["clean"], objective.parts["noisy"])
 
 
 @devices

@@ -10,8 +10,7 @@ import torch
 from slow_noise import LONG, view_of
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.augmentation.similar_words import Substitutes, typical_distances
-from acclimate.methods.perturbation.masked_words import WordChanges
+from acclimate.methods.perturbation.word_changes import Substitutes, WordChanges, typical_distances
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 

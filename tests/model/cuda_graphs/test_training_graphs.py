@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.distillation import Distillation, frozen_copy
+from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.methods.teachers import Distillation, frozen_copy
 from acclimate.model.acceleration import Acceleration, Read, active_acceleration
 from acclimate.model.cuda_graphs.cast_weights import rounded
 from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraph, EncoderGraphs, Slot, _fresh, gradients

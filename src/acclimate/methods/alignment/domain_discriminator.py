@@ -1,8 +1,5 @@
-"""A discriminator tells the domains apart; the encoder learns to give it nothing to go by (AD, and DATNet's GRAD).
-
-The gradient is reversed on its way to the encoder (Ganin et al. 2016). A sentence is one vector: its words weighed by
-attention (Zhou et al. 2019, section 3.2.3). `DiscriminatorDiagnostics` watches how the two play on held-out sentences.
-"""
+"""Domain discriminators with a reversed gradient (Ganin et al. 2016): plain, and DATNet's GRAD (Zhou et al. 2019,
+2021)."""
 
 from __future__ import annotations
 
@@ -22,11 +19,7 @@ from acclimate.model.learner import Learner, NoView, View, eval_mode
 
 
 def reverse_gradient(features: Tensor, strength: float) -> Tensor:
-    """The features as they are; the gradient that comes back to them is multiplied by -strength.
-
-    What stands above goes on making its loss small, what stands below makes the same loss large. So the loss is added
-    to the others: whoever subtracts it besides turns the gradient round twice.
-    """
+    """The features unchanged; the gradient that comes back to them is multiplied by -strength."""
     reversed_: Tensor = _Reversal.apply(features, strength)  # type: ignore[no-untyped-call]
     return reversed_
 
@@ -43,19 +36,16 @@ class _Reversal(torch.autograd.Function):
 
 
 def attention_weights(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the words of each sentence, (sentence, word); 0 at padding, and all 0 where there is no word."""
+    """Softmax over the words of each sentence, (sentence, word); 0 at padding."""
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)  # not -inf: a row of those gives NaN
     return scores.softmax(1) * mask
 
 
 class AttentionPooling(nn.Module):
-    """Words weighed by a softmax of v · tanh(W h) over the words of their sentence (Zhou et al. 2019, section 3.2.3).
-
-    Whatever stands at padding counts nothing. Computed in the precision of its own weights, also inside autocast.
-    """
+    """Words weighed by a softmax of v · tanh(W h) over their sentence (Zhou et al. 2019, section 3.2.3)."""
 
     def __init__(self, width: int, inner: int | None = None) -> None:
-        """`width` of the states; `inner` rows of W, as many as the states are wide if not given."""
+        """`width` of the states; `inner` rows of W, `width` by default."""
         super().__init__()
         inner = width if inner is None else inner
         if width < 1 or inner < 1:
@@ -68,7 +58,6 @@ class AttentionPooling(nn.Module):
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """(sentence, word, feature), (sentence, word) → (sentence, feature)"""
         with torch.autocast(states.device.type, enabled=False):
-            # padding is emptied first: nothing times infinity is not nothing
             states = states.to(self.inner.weight.dtype).masked_fill(~mask.unsqueeze(2), 0)
             scores: Tensor = self.score(self.inner(states).tanh()).squeeze(2)  # (sentence, word)
             return (attention_weights(scores, mask).unsqueeze(1) @ states).squeeze(1)
@@ -78,25 +67,22 @@ Kind = Literal["grad", "plain"]
 
 
 def grad_loss(logits: Tensor, is_source: Tensor, alpha: float, gamma: float) -> Tensor:
-    """DATNet, equation 1, (sentence): -alpha (1 - r)^gamma log r for a source sentence, -(1 - alpha) r^gamma
-    log(1 - r) for a target sentence, r = sigmoid(logit) being the probability of "source".
-
-    One sigmoid, not a softmax of two outputs with a term for each: there alpha cancels out.
-    """
+    """DATNet, equation 1, (sentence): -alpha (1 - r)^gamma log r for a source sentence, -(1 - alpha) r^gamma log(1 - r)
+    for a target sentence, where r = sigmoid(logit). With a softmax of two outputs alpha would cancel out."""
     right, wrong = _log_probabilities(logits, is_source)
     weights = torch.full_like(right, 1 - alpha).masked_fill(is_source, alpha)
-    # the power by way of its log: r^gamma itself has an infinite slope at 0 when gamma is below 1
+    # the power as exp of a log: r^gamma has an infinite gradient at 0 when gamma is below 1
     return -weights * (gamma * wrong).exp() * right
 
 
 def plain_loss(logits: Tensor, is_source: Tensor) -> Tensor:
-    """Cross-entropy of the right domain, (sentence): twice the other with alpha = 0.5 and gamma = 0."""
+    """Cross-entropy of the right domain, (sentence)."""
     right, _ = _log_probabilities(logits, is_source)
     return -right
 
 
 def _log_probabilities(logits: Tensor, is_source: Tensor) -> tuple[Tensor, Tensor]:
-    """Log probability of the right domain and of the wrong one, in float32 (float64 when given float64)."""
+    """Log probability of the right domain and of the wrong one."""
     if logits.dtype != torch.float64:
         logits = logits.float()
     towards_right = torch.where(is_source, logits, -logits)
@@ -104,11 +90,10 @@ def _log_probabilities(logits: Tensor, is_source: Tensor) -> tuple[Tensor, Tenso
 
 
 def undecided_logit(alpha: float, gamma: float) -> float:
-    """The logit that `grad_loss` makes of even odds: below 0 when target sentences weigh more, above when source
-    sentences do. Who takes 0 for the border calls doubtful sentences all by one name."""
+    """The logit that `grad_loss` makes of even odds: below 0 when target sentences weigh more."""
 
     def log_slope(logit: float) -> float:
-        """How hard a sentence with this logit in favour of its own domain pulls, weights apart."""
+        """Log gradient of a sentence with this logit in favour of its own domain, without alpha."""
         wrong, surprise = 1 / (1 + math.exp(logit)), math.log1p(math.exp(-logit))
         return gamma * math.log(wrong) + math.log(gamma * (1 - wrong) * surprise + wrong)
 
@@ -121,18 +106,9 @@ def undecided_logit(alpha: float, gamma: float) -> float:
 
 
 class DomainDiscriminator(Objective):
-    """How badly the domain of a sentence is told from its shared features, averaged over the sentences of both domains.
-
-    The discriminator makes it small; behind it the gradient is turned round, and the shared layers make it large. Needs
-    no labels, but sentences of both domains, in one batch or by turns. Zhou et al. (2021).
-
-    `grad` weighs source sentences by alpha and target sentences by 1 - alpha, and hard sentences more than easy ones
-    the larger gamma is: for domains of unlike size. Take a smaller alpha the less target text there is. `plain` (AD)
-    is cross-entropy. Its gradient is several times as large, so that the same strength does more.
-
-    `strength` times what `ramp` gives for the number of the update is how much of the gradient is turned round; at 0
-    the discriminator only looks on.
-    """
+    """Loss of telling the domain of a sentence from its shared features, whose gradient is reversed for the shared
+    layers. `grad` weighs source sentences by alpha, and hard sentences more the larger gamma is; `plain` is
+    cross-entropy. `strength` times `ramp(update)` is the weight of the reversed gradient."""
 
     def __init__(
         self,
@@ -144,8 +120,7 @@ class DomainDiscriminator(Objective):
         ramp: Callable[[int], float] | None = None,
         rate: float = 1.0,
     ) -> None:
-        """`width` of the shared features. `rate`: how fast it learns, in learning rates of the encoder; a pre-trained
-        encoder's is too slow for a discriminator that begins from nothing."""
+        """`width` of the shared features; `rate` is the discriminator's learning rate, as a factor of the encoder's."""
         super().__init__()
         self.rate = rate
         _check(kind, alpha, gamma, strength)
@@ -167,8 +142,7 @@ class DomainDiscriminator(Objective):
         return torch.cat(losses).mean()
 
     def logits(self, view: View, reverse: bool = True) -> Tensor:
-        """Log odds of being a source sentence, (sentence). With `reverse` their gradient makes the shared features
-        worse to tell apart; the discriminator's own is never turned round."""
+        """Log odds of being a source sentence, (sentence); only the gradient of the features is reversed."""
         features, mask = view.shared_features, view.sentences.mask
         with torch.autocast(features.device.type, enabled=False):
             features = features.to(self.score.weight.dtype)
@@ -186,7 +160,7 @@ class DomainDiscriminator(Objective):
         return grad_loss(logits, is_source, self.alpha, self.gamma)
 
     def separate_parameters(self) -> list[list[nn.Parameter]]:
-        """It plays against the learner: neither may shorten the other's steps."""
+        """Its gradient is clipped apart from the learner's."""
         return [list(self.parameters())]
 
     def before_update(self, update: int) -> None:
@@ -196,26 +170,11 @@ class DomainDiscriminator(Objective):
         self.strength_now = self.strength * factor
 
 
-class Unreversed(Objective):
-    """The same number with its gradient as it is: what noise must follow to make the domains harder to tell apart for
-    the discriminator. Through the reversal it would make them easier."""
-
-    def __init__(self, discriminator: DomainDiscriminator) -> None:
-        super().__init__()
-        self._discriminator = (discriminator,)  # an objective of its own, that must not stand twice in a checkpoint
-
-    def forward(self, source: View, target: View) -> Tensor:
-        return self._discriminator[0](source, target, reverse=False)  # type: ignore[no-any-return]
-
-
 def _check(kind: str, alpha: float, gamma: float, strength: float) -> None:
     if kind not in ("grad", "plain"):
         raise ValueError(f"Unknown kind of discriminator {kind!r}: expected grad or plain.")
     if not 0 < alpha < 1:
-        raise ValueError(
-            f"alpha, the weight of a source sentence, must lie between 0 and 1, not be {alpha}: "
-            "a target sentence weighs 1 - alpha, and the discriminator learns nothing from one domain alone."
-        )
+        raise ValueError(f"alpha, the weight of a source sentence, must lie between 0 and 1, not be {alpha}.")
     if not 0 <= gamma < math.inf:
         raise ValueError(f"gamma, which weighs easy sentences less, must be at least 0, not {gamma}.")
     if not 0 <= strength < math.inf:
@@ -225,19 +184,19 @@ def _check(kind: str, alpha: float, gamma: float, strength: float) -> None:
         )
 
 
-FEWEST_EVALUATIONS = 3  # fewer may all fall into a passing phase: such games swing
-NEAR_CHANCE = 0.03  # a discriminator that is right 53 times in 100 has hardly a direction to push features in
-WON = 0.95  # one that errs once in twenty has its way: the features still say where a sentence comes from
-OUTRUN = 0.25  # one that is mostly wrong cannot keep up: the features differ as before, only the other way round
-STANDARD_ERRORS = 2.0  # the accuracy of pure guessing strays so far, and seldom further
-WIDEST = 0.1  # where guessing may stray further than this, a fair discriminator cannot be told from a guessing one
-FEWEST_SENTENCES = 20  # a fairly good discriminator may be right on all of fewer by luck
+FEWEST_EVALUATIONS = 3  # accuracies swing: fewer say nothing
+NEAR_CHANCE = 0.03
+WON = 0.95  # the features still tell the domains apart
+OUTRUN = 0.25  # the discriminator cannot follow the features
+STANDARD_ERRORS = 2.0
+WIDEST = 0.1  # with a wider range around chance, guessing cannot be recognised
+FEWEST_SENTENCES = 20
 _AT_ONCE = 64  # sentences
 
 
 @dataclass(frozen=True)
 class DiscriminatorDiagnostics:
-    """Looks at the discriminator from time to time; it changes nothing and draws no random numbers."""
+    """Evaluates the discriminator on held-out sentences, without random draws."""
 
     discriminator: DomainDiscriminator
     held_out: Mapping[str, Sequence[Sentence]]  # by domain
@@ -245,13 +204,12 @@ class DiscriminatorDiagnostics:
 
     def __post_init__(self) -> None:
         if set(self.held_out) != {SOURCE, TARGET} or not all(map(len, self.held_out.values())):
-            found = ", ".join(f"{len(part)} of {domain!r}" for domain, part in self.held_out.items()) or "none"
-            raise ValueError(f"Watching the game takes held-out sentences of source and target; given: {found}.")
+            given = ", ".join(f"{len(part)} of {domain!r}" for domain, part in self.held_out.items()) or "none"
+            raise ValueError(f"Watching the game takes held-out sentences of source and target; given: {given}.")
 
     def __call__(self, learner: Learner) -> dict[str, float]:
-        """`source_accuracy`, `target_accuracy`, and their mean `accuracy`: 0.5 is chance whatever the sizes. `loss` is
-        the mean of both domains' as well. `sentences` is how many were looked at; for domains of unlike size, how many
-        of like size would be as sure."""
+        """Accuracy by domain, and the mean over domains of accuracy and loss. `sentences` is the equivalent number of
+        sentences for domains of equal size."""
         accuracies, losses = {}, {}
         with eval_mode(learner), eval_mode(self.discriminator), torch.no_grad():
             for domain in (SOURCE, TARGET):
@@ -270,7 +228,6 @@ class DiscriminatorDiagnostics:
     def _logits(self, learner: Learner, domain: str) -> Iterator[Tensor]:
         sentences = self.held_out[domain]
         for start in range(0, len(sentences), _AT_ONCE):
-            # without tags: they do not matter here, and the learner may not know those of the other domain
             part = [sentence.with_tags(None) for sentence in sentences[start : start + _AT_ONCE]]
             view = learner.view(part, domain)
             assert isinstance(view, View)
@@ -278,8 +235,7 @@ class DiscriminatorDiagnostics:
 
 
 def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
-    """What is wrong with the game that these rows of a record tell of, and what to try; None when nothing is, or when
-    there is too little to judge by. Rows of other kinds, or without an accuracy, are passed over."""
+    """A remark on the discriminator from the rows of a record; None where nothing is wrong, or too little is known."""
     evaluations = [
         row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))
     ]

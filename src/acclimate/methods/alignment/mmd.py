@@ -1,50 +1,38 @@
-"""Maximum mean discrepancy (Gretton et al. 2012): how unlike two sets of vectors are, as Gaussian kernels see them."""
+"""Maximum mean discrepancy (MMD): make sentences, and words of the same tag, alike in both domains (PDALN)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from acclimate.methods.objective import Objective
+from acclimate.model.learner import View
+
 
 @dataclass(frozen=True)
 class Kernel:
-    """A sum of Gaussians exp(-d² / 2s), one for each width s.
-
-    Where the widths are `in_medians`, s is that many times the median squared distance of two points of both sets
-    together. It follows the features as they grow or shrink and takes no gradient. So the gradient asks for
-    features that shrink, although the next median undoes what was won: sentence vectors may fall together to one point.
-    `scale_free`: the median has the gradient of the mean distance, and shrinking wins nothing.
-    """
+    """A sum of Gaussians exp(-d² / 2s), one for each width s. `in_medians`: s is that many times the median squared
+    distance of two points, which takes no gradient."""
 
     widths: tuple[float, ...]
     in_medians: bool = False
-    scale_free: bool = False
 
     def __post_init__(self) -> None:
         if not self.widths or min(self.widths) <= 0:
             raise ValueError(f"A kernel needs widths above 0, not {self.widths}.")
-        if self.scale_free and not self.in_medians:
-            raise ValueError("A kernel of fixed widths cannot be free of the scale: give its widths in medians.")
 
 
 MEDIANS = Kernel((0.25, 0.5, 1.0, 2.0, 4.0), in_medians=True)
-SCALE_FREE = replace(MEDIANS, scale_free=True)
-BANK = Kernel(
-    (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 5, 10, 15, 20, 25, 30, 35, 100, 1e3, 1e4, 1e5, 1e6)
-)  # of La-DTL, as its code has it
+# of La-DTL's code
+BANK = Kernel((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 5, 10, 15, 20, 25, 30, 35, 100, 1e3, 1e4, 1e5, 1e6))
 
 
 def squared_mmd(source: Tensor, target: Tensor, kernel: Kernel = MEDIANS, *, unbiased: bool = False) -> Tensor:
-    """The squared discrepancy of two sets of vectors, (point, size) each (PDALN, equations 3 and 4).
-
-    As printed, a point's similarity to itself counts: the number is never below 0, and above it for small sets even of
-    one distribution. `unbiased` leaves those out; it may fall below 0. Where a set has too few points to say anything,
-    one that is empty, or without the bias a single point, it is 0. In float32 (float64 when given float64) also inside
-    autocast.
-    """
+    """Squared MMD of two sets of vectors, (point, size) each (PDALN, equations 3 and 4); 0 where a set has too few
+    points. `unbiased` leaves out each point's similarity to itself."""
     count, others = len(source), len(target)
     if min(count, others) < (2 if unbiased else 1):
         return torch.zeros((), device=source.device, requires_grad=True)
@@ -53,18 +41,15 @@ def squared_mmd(source: Tensor, target: Tensor, kernel: Kernel = MEDIANS, *, unb
         points = torch.cat([source.to(exact), target.to(exact)])  # (point of both, size)
         distances = squared_distances(points)
         widths = _widths(points, distances, kernel)
-        if kernel.scale_free:
-            widths = widths * _grown(distances)
-        similar = _similarities(distances, widths)  # (point, point)
+        similar = (distances / (-2 * widths).view(-1, 1, 1)).exp().sum(0)  # (point, point), over all kernels
         return (similar * _shares(count, others, points, unbiased)).sum()
 
 
 def squared_mmds(
     rows: Tensor, counts: Sequence[tuple[int, int]], kernel: Kernel = MEDIANS, *, unbiased: bool = False
 ) -> Tensor:
-    """`squared_mmd` of several pairs of small sets at once, (pair): a GPU has fewer orders. `rows` (row, size) hold the
-    first pair's source points, its target points, then those of the next pair. No set may be empty, or have a single
-    point where it is `unbiased`."""
+    """`squared_mmd` of several pairs of small sets at once, (pair). `rows` hold the first pair's source points, its
+    target points, then those of the next pair."""
     with torch.autocast(rows.device.type, enabled=False):
         pairs = _Pairs.of(counts, rows.device)
         rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
@@ -83,17 +68,13 @@ def squared_mmds(
             original = rows.detach().square().sum(1).index_select(0, pairs.places.flatten()).view_as(inside)
             rounding = exact.eps * (original * inside).sum(1) / total + exact.tiny
             widths = widths * pairs.medians(distances.detach()).maximum(rounding).view(-1, 1, 1, 1)
-        if kernel.scale_free:
-            mean = (distances * both).sum((1, 2)) / total.square()
-            widths = widths * _relative(mean).view(-1, 1, 1, 1)
         similar = (distances.unsqueeze(1) / (-2 * widths)).exp().sum(1)
         return (similar * both * pairs.shares(rows.dtype, unbiased)).sum((1, 2))
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Where the points of each pair of sets stand among the rows, which of them are of the source, and how many pairs
-    of points there are."""
+    """Positions of each pair's points among the rows."""
 
     places: Tensor  # (pair, point); 0 where a pair has fewer points than others
     source: Tensor  # (pair, point)
@@ -138,8 +119,8 @@ class _Pairs:
 
 
 def squared_distances(points: Tensor) -> Tensor:
-    """Of every two points, (point, point). By way of products: the differences themselves would not fit into memory."""
-    points = points - points.detach().mean(0)  # far from the origin the products would lose the small differences
+    """Squared distances of all points, (point, point)."""
+    points = points - points.detach().mean(0)  # keeps precision far from the origin
     squares = points.square().sum(1)
     distances = squares.unsqueeze(1) + squares - 2 * points @ points.T
     itself = torch.eye(len(points), dtype=torch.bool, device=points.device)
@@ -148,7 +129,7 @@ def squared_distances(points: Tensor) -> Tensor:
 
 @torch.no_grad()
 def median_of_pairs(distances: Tensor) -> Tensor:
-    """The median over all pairs of different points; between the two middle ones where their number is even."""
+    """The median over all pairs of different points."""
     rows, columns = torch.triu_indices(len(distances), len(distances), offset=1, device=distances.device)
     pairs = distances[rows, columns]
     count = len(pairs)
@@ -162,29 +143,14 @@ def _widths(points: Tensor, distances: Tensor, kernel: Kernel) -> Tensor:
     widths = torch.tensor(kernel.widths, dtype=points.dtype, device=points.device)  # (kernel)
     if not kernel.in_medians:
         return widths
-    # points that are all the same differ by rounding alone, and a kernel as narrow as that would see only noise
+    # equal points differ by rounding errors: the median is at least as large
     rounding = torch.finfo(points.dtype).eps * points.square().sum(1).mean() + torch.finfo(points.dtype).tiny
     return widths * median_of_pairs(distances).maximum(rounding)
 
 
-def _grown(distances: Tensor) -> Tensor:
-    """1, with the relative gradient of the mean distance. Among points that are all the same there is none."""
-    return _relative(distances.mean())
-
-
-def _relative(mean: Tensor) -> Tensor:
-    still = mean.detach()
-    return torch.where(still > 0, mean / still.clamp_min(torch.finfo(mean.dtype).tiny), torch.ones_like(still))
-
-
-def _similarities(distances: Tensor, widths: Tensor) -> Tensor:
-    """All kernels side by side: each result is kept for the way back in any case, and a GPU has fewer orders."""
-    return (distances / (-2 * widths).view(-1, 1, 1)).exp().sum(0)
-
-
 @torch.no_grad()
 def _shares(count: int, others: int, like: Tensor, unbiased: bool) -> Tensor:
-    """What each pair of points counts, (point, point): means within both sets, less twice that across them."""
+    """Weight of each pair of points, (point, point): means within both sets, less twice that across them."""
     sides = torch.cat([like.new_full((count,), 1 / count), like.new_full((others,), -1 / others)])
     shares = sides.outer(sides)
     if not unbiased:
@@ -192,3 +158,88 @@ def _shares(count: int, others: int, like: Tensor, unbiased: bool) -> Tensor:
     # a mean over pairs of different points is over fewer
     more = torch.cat([like.new_full((count,), count / (count - 1)), like.new_full((others,), others / (others - 1))])
     return torch.where(shares > 0, shares * more, shares).fill_diagonal_(0)
+
+
+_FEW = 96  # tags with fewer words on both sides are computed together
+
+
+class SentenceDiscrepancy(Objective):
+    """Squared MMD between the sentence vectors of both domains: L_d (PDALN, equation 5). Needs no labels."""
+
+    def __init__(self, kernel: Kernel = MEDIANS, unbiased: bool = False) -> None:
+        super().__init__()
+        self.kernel, self.unbiased = kernel, unbiased
+
+    def forward(self, source: View, target: View) -> Tensor:
+        return squared_mmd(source.sentence_vectors, target.sentence_vectors, self.kernel, unbiased=self.unbiased)
+
+
+class WordDiscrepancy(Objective):
+    """Squared MMD between words of the same tag in both domains, summed over tags: L_w (PDALN, equation 6). Needs
+    labels in both domains. `mu` weighs tags, `most` limits the words per tag, `floor` ends the gradient (La-DTL)."""
+
+    def __init__(
+        self,
+        mu: float | Mapping[str, float] = 0.25,
+        kernel: Kernel = MEDIANS,
+        unbiased: bool = False,
+        most: int = 256,
+        floor: float | None = None,
+    ) -> None:
+        super().__init__()
+        if most < 1:
+            raise ValueError(f"At least one word of each tag must be looked at, not {most}.")
+        self.mu = mu if isinstance(mu, Mapping) else None
+        self.usual = 0.25 if isinstance(mu, Mapping) else mu
+        self.kernel, self.unbiased, self.most, self.floor = kernel, unbiased, most, floor
+
+    def forward(self, source: View, target: View) -> Tensor:
+        mine, theirs = self._by_tag(source), self._by_tag(target)
+        weights = {number: self._weight(source, number) for number in sorted(mine.keys() & theirs.keys())}
+        numbers = [number for number, weight in weights.items() if weight != 0]
+        if not numbers:
+            return torch.zeros((), device=source.features.device, requires_grad=True)
+        sides = _chosen(source, mine, numbers), _chosen(target, theirs, numbers)
+        few: list[tuple[int, Tensor, Tensor]] = []
+        many: list[tuple[int, Tensor, Tensor]] = []
+        for number, here, there in zip(numbers, *sides, strict=True):
+            if min(len(here), len(there)) < (2 if self.unbiased else 1):
+                continue
+            (few if len(here) + len(there) <= _FEW else many).append((number, here, there))
+        terms = [
+            weights[number] * self._bounded(squared_mmd(here, there, self.kernel, unbiased=self.unbiased))
+            for number, here, there in many
+        ]
+        if few:
+            rows = torch.cat([row for _, *both in few for row in both])
+            counts = [(len(here), len(there)) for _, here, there in few]
+            mmds = self._bounded(squared_mmds(rows, counts, self.kernel, unbiased=self.unbiased))
+            weighing = torch.tensor([weights[number] for number, *_ in few], dtype=mmds.dtype)
+            terms.append((weighing.to(mmds.device, non_blocking=True) * mmds).sum())
+        if not terms:
+            return torch.zeros((), device=source.features.device, requires_grad=True)
+        return torch.stack(terms).sum()
+
+    def _bounded(self, mmd: Tensor) -> Tensor:
+        return mmd if self.floor is None else mmd.clamp_min(self.floor)
+
+    def _weight(self, view: View, number: int) -> float:
+        return self.usual if self.mu is None else self.mu.get(view.tagger.tags[number], self.usual)
+
+    def _by_tag(self, view: View) -> dict[int, Tensor]:
+        """Positions of each tag's words in the flat batch, on the CPU to avoid a synchronisation per tag."""
+        tags = view.sentences.numbers.flatten()  # (sentence × word)
+        by_tag = {}
+        for number in sorted(set(tags.tolist()) - {-1}):
+            places = (tags == number).nonzero().squeeze(1)
+            if len(places) > self.most:
+                places = places[torch.randperm(len(places))[: self.most]]
+            by_tag[number] = places
+        return by_tag
+
+
+def _chosen(view: View, places: Mapping[int, Tensor], numbers: Sequence[int]) -> Sequence[Tensor]:
+    """Features of each tag's words, (word, feature) each, gathered at once."""
+    every = torch.cat([places[number] for number in numbers]).to(view.features.device, non_blocking=True)
+    rows = view.features.flatten(0, 1).index_select(0, every)
+    return rows.split_with_sizes([len(places[number]) for number in numbers])

@@ -1,20 +1,15 @@
 """New sentences between two domains: an entity gives way to one of the same type from the other (PDALN, section 4.1.1).
-
-The target's sentences get the source's entities and the other way round, so that names of the one stand in sentences of
-the other. A donor brings its words and its type, and its tags are spelled anew where it comes to stand. Tags are right
-by construction, as far as the type says all: `LOC` of a city and of a lake are one here. When the two domains name
-types alike but mean different things by them, the new sentences are wrong in the same way.
-"""
+Tags are right as far as both domains mean the same by a type."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from math import prod
 from random import Random
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.mapping import shared_labels
@@ -22,7 +17,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Scheme, Span, detect_scheme, keep_open, tags_from_spans
 from acclimate.data.sources import all_labels
 from acclimate.data.subsets import take_sentences
-from acclimate.methods.augmentation.text_edits import shuffled
+from acclimate.methods.contrastive import shuffled
 from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, spread
 from acclimate.spelling import argument, either
 
@@ -31,15 +26,15 @@ Mention = tuple[str, ...]  # the words of an entity, as they are written
 
 def mentions(corpus: Corpus) -> dict[str, tuple[Mention, ...]]:
     """The different entities of each type, in the order in which they first occur."""
-    found: dict[str, dict[Mention, None]] = {}
+    by_label: dict[str, dict[Mention, None]] = {}
     for sentence in corpus:
         for span in sentence.spans:
-            found.setdefault(span.label, {})[sentence.words[span.start : span.end]] = None
-    return {label: tuple(found[label]) for label in sorted(found)}
+            by_label.setdefault(span.label, {})[sentence.words[span.start : span.end]] = None
+    return {label: tuple(by_label[label]) for label in sorted(by_label)}
 
 
 def replace_entities(sentence: Sentence, donors: Mapping[Span, Mention], scheme: Scheme = "IOB2") -> Sentence:
-    """The sentence with other entities of the same type in the place of some, and tags for the new length."""
+    """The sentence with other entities of the same type in place of some, and tags for the new length."""
     words: list[str] = []
     spans: list[Span] = []
     outside: list[str] = []  # the tags of words outside of spans, which may be open
@@ -60,23 +55,17 @@ Choice = dict[Span, Mention]
 
 
 class Donors:
-    """The entities of the other domain by their types, and for each entity those that may take its place.
-
-    There may be a hundred thousand of a type: none is copied or looked through for a single entity.
-    """
+    """The entities of the other domain by type, and for each entity those that may take its place. Rows are not copied:
+    there may be a hundred thousand of a type."""
 
     def __init__(self, mentions: Mapping[str, Sequence[Mention]]) -> None:
         self.mentions = mentions
         self._places = {label: {one: place for place, one in enumerate(row)} for label, row in mentions.items()}
 
     def for_sentence(self, sentence: Sentence) -> dict[Span, Sequence[Mention]]:
-        """For each entity that has any, what may take its place: its type, other words."""
-        found = {}
-        for span in sentence.spans:
-            fitting = self.for_mention(span.label, sentence.words[span.start : span.end])
-            if len(fitting):
-                found[span] = fitting
-        return found
+        """For each entity that has any, the other entities of its type."""
+        pairs = [(span, self.for_mention(span.label, sentence.words[span.start : span.end])) for span in sentence.spans]
+        return {span: fitting for span, fitting in pairs if len(fitting)}
 
     def for_mention(self, label: str, own: Mention) -> Sequence[Mention]:
         row = self.mentions.get(label, ())
@@ -93,19 +82,13 @@ class _AllBut(Sequence[Mention]):
     def __len__(self) -> int:
         return len(self._items) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> Mention: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Mention]: ...
-    def __getitem__(self, place: int | slice) -> Mention | Sequence[Mention]:
-        if isinstance(place, slice):
-            return [self[number] for number in range(len(self))[place]]
+    def __getitem__(self, place: int) -> Mention:  # type: ignore[override]
         number = range(len(self))[place]
         return self._items[number + (number >= self._left_out)]
 
 
 def draw_one(donors: Mapping[Span, Sequence[Mention]], dice: Random) -> Iterator[Choice]:
-    """One entity at a time, in turns, so that a type with many donors does not take all the variants."""
+    """Choices that replace one entity each, in turns over the entities."""
     spans = list(donors)
     order = [spans[number] for number in shuffled(len(spans), dice)]
     numbers = {span: shuffled(len(donors[span]), dice) for span in order}
@@ -117,7 +100,7 @@ def draw_one(donors: Mapping[Span, Sequence[Mention]], dice: Random) -> Iterator
 
 
 def draw_all(donors: Mapping[Span, Sequence[Mention]], dice: Random) -> Iterator[Choice]:
-    """All entities at once."""
+    """Choices that replace all entities at once."""
     for number in shuffled(prod(map(len, donors.values())), dice):
         choice = {}
         for span, fitting in donors.items():
@@ -152,7 +135,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class SideReport:
-    """The sentences of one domain: `given` are those used and those left out, each for one reason."""
+    """Counts for the sentences of one domain: those used and those left out, each for one reason."""
 
     name: str  # of the corpus
     given: int
@@ -172,28 +155,20 @@ class SideReport:
         return self.used * self.variants_each
 
     def as_dict(self) -> dict[str, Any]:
+        row = asdict(self)
+        reasons = ("untagged", "without_entities", "without_donors", "not_sampled")
+        left_out = {reason: row.pop(reason) for reason in reasons}
         return {
-            "name": self.name,
-            "sentences": self.given,
-            "used": self.used,
-            "left_out": {
-                "untagged": self.untagged,
-                "without_entities": self.without_entities,
-                "without_donors": self.without_donors,
-                "not_sampled": self.not_sampled,
-            },
-            "variants_each": self.variants_each,
+            "name": row.pop("name"),
+            "sentences": row.pop("given"),
+            "left_out": left_out,
             "wanted": self.wanted,
-            "made": self.made,
-            "short": self.short,
-            "replaced": dict(self.replaced),
-            "lonely": dict(self.lonely),
-        }
+        } | row
 
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """The new sentences, those of the target first, and the account of both sides. The originals are not among them."""
+    """The new sentences, those of the target first, and the counts of both sides."""
 
     variants: tuple[Variant, ...]
     target: SideReport
@@ -207,7 +182,7 @@ class Augmentation:
         return Corpus.of((variant.sentence for variant in self.variants), name)
 
     def remarks(self) -> list[str]:
-        """What could not be had, in sentences; none if all that was asked for is there."""
+        """Warnings about what was asked for and could not be made."""
         return [
             *_left_out("target", self.target),
             *_left_out("source", self.source, self.source_wanted),
@@ -228,7 +203,7 @@ class Augmentation:
 def _left_out(side: Side, report: SideReport, sentences_wanted: int | None = None) -> list[str]:
     if not report.variants_each:
         return []
-    told = []
+    remarks = []
     reasons = {
         "without tags": report.untagged,
         "without entities": report.without_entities,
@@ -237,15 +212,15 @@ def _left_out(side: Side, report: SideReport, sentences_wanted: int | None = Non
     left = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
     wanted = report.given if sentences_wanted is None else sentences_wanted
     if left and wanted > report.used:
-        told.append(f"{side}: {report.used:,} of {report.given:,} sentences could be used; left out: {left}.")
+        remarks.append(f"{side}: {report.used:,} of {report.given:,} sentences could be used; left out: {left}.")
     if sentences_wanted is not None and report.used < sentences_wanted:
-        told.append(f"{side}: {sentences_wanted:,} sentences were asked for, and only {report.used:,} can be used.")
+        remarks.append(f"{side}: {sentences_wanted:,} sentences were asked for, and only {report.used:,} can be used.")
     if report.short:
-        told.append(
+        remarks.append(
             f"{side}: {report.made:,} of {report.wanted:,} variants; {report.short:,} of {report.used:,} sentences "
             f"have fewer than {report.variants_each:,}: the other domain has too few entities of their types."
         )
-    return told
+    return remarks
 
 
 def _lonely(side: Side, other: Side, report: SideReport) -> list[str]:
@@ -253,9 +228,6 @@ def _lonely(side: Side, other: Side, report: SideReport) -> list[str]:
         return []
     types = ", ".join(f"{label} ({count:,})" for label, count in report.lonely.items())
     return [f"{side}: no entity of the {other} is of type {types}; those entities stay as they are."]
-
-
-Words = tuple[str, ...]
 
 
 def augment_with_anchors(
@@ -269,17 +241,9 @@ def augment_with_anchors(
     all_entities: bool = False,
     seed: int = 1,
 ) -> Augmentation:
-    """So many variants of each labelled target sentence, and of each of a sample of the source's sentences.
-
-    source_sentences: how large the sample is; None takes all. `ratio` asks for so many source sentences for each target
-    sentence instead: the paper's DA[1:7] is `ratio=7`.
-    all_entities: exchange every entity of a sentence that has a donor, not one.
-    seed: the sample and the donors. Fewer source sentences, or fewer variants each, lie within more, but for variants
-    that another sentence came to have first.
-
-    Donors are all entities of the other corpus. No variant has the words of another, or of a sentence handed in. Tags
-    are spelled in the scheme of the corpus that the sentence is from. What could not be had is in `remarks()`.
-    """
+    """Variants of each labelled target sentence, and of a random sample of the source sentences (None: all; `ratio`: so
+    many for each target sentence). Donors are all entities of the other corpus; `all_entities` exchanges every entity
+    of a sentence. No variant has the words of another sentence."""
     _require_sizes(target_variants, source_variants, source_sentences, ratio)
     _require_entities(source, target)
     labels = all_labels([source, target])
@@ -299,7 +263,7 @@ def augment_with_anchors(
 class _Draw:
     all_entities: bool
     seed: int
-    taken: set[Words]  # texts that exist already
+    taken: set[tuple[str, ...]]  # texts that exist already
 
     def side(
         self, side: Side, corpus: Corpus, donors: Donors, each: int, count: int | None
@@ -314,7 +278,7 @@ class _Draw:
     def _variants(
         self, side: Side, sentence: Sentence, donors: Mapping[Span, Sequence[Mention]], each: int, scheme: Scheme
     ) -> list[Variant]:
-        dice = Random(f"{side} {self.seed} {sentence.words!r}")  # its own: what others draw changes nothing here
+        dice = Random(f"{side} {self.seed} {sentence.words!r}")
         choices = (draw_all if self.all_entities else draw_one)(donors, dice)
         new = (variant for choice in choices if (variant := self._new(side, sentence, choice, scheme)))
         return list(islice(new, each))
@@ -329,7 +293,7 @@ class _Draw:
 
 
 def _moves(sentence: Sentence, choice: Choice) -> tuple[tuple[Span, Span], ...]:
-    """Where each replaced entity stood, and where its donor stands: those before it may have moved it."""
+    """Where each replaced entity stood, and where its donor stands."""
     moves = []
     shift = 0
     for old in sentence.spans:
@@ -347,11 +311,7 @@ def _sample(usable: Corpus, count: int | None, seed: int) -> Corpus:
 
 
 def _report(
-    corpus: Corpus,
-    partners: Mapping[str, Sequence[Mention]],
-    each: int,
-    usable: int,
-    made: Sequence[Sequence[Variant]],
+    corpus: Corpus, partners: Mapping[str, Sequence[Mention]], each: int, usable: int, made: Sequence[Sequence[Variant]]
 ) -> SideReport:
     untagged = sum(sentence.tags is None for sentence in corpus)
     bare = sum(sentence.tags is not None and not sentence.spans for sentence in corpus)
@@ -400,27 +360,20 @@ def _require_entities(source: Corpus, target: Corpus) -> None:
 
 @dataclass(frozen=True)
 class Anchored:
-    """Tells the same few sentences whenever it is asked: they are made before the stage begins, and stay."""
+    """Notes the same few variants whenever it is called."""
 
     variants: Sequence[Variant]
     kind: str = CHANGES
 
     def __call__(self, learner: Any) -> dict[str, Any]:
-        return {"by": "anchors", "rows": [noted_variant(variant) for variant in self._some()]}
-
-    def _some(self) -> Iterator[Variant]:
-        """As many of one domain as of the other, as far as there are so many."""
-        target, source = self._of("target"), self._of("source")
-        half = NOTED // 2
-        yield from spread(target, max(half, NOTED - len(source)))
-        yield from spread(source, max(half, NOTED - len(target)))
-
-    def _of(self, side: Side) -> list[Variant]:
-        return [variant for variant in self.variants if variant.side == side]
+        target, source = ([one for one in self.variants if one.side == side] for side in ("target", "source"))
+        half = NOTED // 2  # of each domain, as far as there are so many
+        some = spread(target, max(half, NOTED - len(source))) + spread(source, max(half, NOTED - len(target)))
+        return {"by": "anchors", "rows": [noted_variant(variant) for variant in some]}
 
 
 def noted_variant(variant: Variant) -> dict[str, Any]:
-    """The original with the entities that gave way, each with the one that took its place."""
+    """The original with the entities that were replaced, each with its donor."""
     edits = [
         WordEdit(old.start, old.end, variant.sentence.words[new.start : new.end], new.label)
         for old, new in variant.changed

@@ -1,13 +1,7 @@
-"""Where synonyms come from, without a network: a table of one's own, WordNet's files, or neighbours of word vectors.
-
-WordNet's database files are read as WordNet comes (Debian's `wordnet-base` puts them in /usr/share/wordnet). For each
-part of speech there are two files. In `index.noun` a line is, say, `pup n 2 1 @ 2 0 00000148 00000310`: the word, some
-counts and pointers, and the bytes at which its two meanings begin in `data.noun`, the commonest first. The line at byte
-148 is then `00000148 05 n 02 pup 0 whelp 0 ... | young dog`: how many words share the meaning (a hexadecimal number),
-and which ones.
-
-Neighbours of word vectors are less than synonyms: `good` and `bad` are used alike.
-"""
+"""Synonyms from a table of one's own, from WordNet's files, or from neighbours of word vectors (which are less: `good`
+and `bad` are used alike). WordNet's `index.noun` has lines such as `pup n 2 1 @ 2 0 00000148 00000310`: the word,
+counts and pointers, and the bytes at which its meanings begin in `data.noun`, the commonest first. The line at byte 148
+is `00000148 05 n 02 pup 0 whelp 0 ... | young dog`: how many words share the meaning (hexadecimal), and which ones."""
 
 from __future__ import annotations
 
@@ -31,7 +25,7 @@ class Synonyms(Protocol):
     """Anything that knows words which may stand in for others."""
 
     def of(self, word: str) -> Sequence[str]:
-        """Single words for this one, with its capitals; none when none are known, and never the word itself."""
+        """Single words for this one, with its capitals; never the word itself."""
 
 
 class SynonymTable:
@@ -72,7 +66,7 @@ class FirstKnown:
         self.sources = tuple(sources)
 
     def of(self, word: str) -> Sequence[str]:
-        return next((found for source in self.sources if (found := source.of(word))), ())
+        return next((synonyms for source in self.sources if (synonyms := source.of(word))), ())
 
 
 def open_synonyms(
@@ -81,10 +75,8 @@ def open_synonyms(
     vectors: str | Path | None = None,
     words: Collection[str] | None = None,
 ) -> Synonyms:
-    """Synonyms from what there is: a table first, then the files of WordNet, then neighbours of word vectors.
-
-    words: those of the text; of the vectors only theirs are read, which saves memory and time.
-    """
+    """Synonyms from a table first, then from WordNet, then from word vectors, of which only those of `words` are
+    read."""
     sources: list[Synonyms] = [] if table is None else [SynonymTable.read(table)]
     if wordnet is not None:
         sources.append(WordNet(wordnet))
@@ -97,10 +89,10 @@ def open_synonyms(
 
 def in_any_case(word: str, known: Callable[[str], Iterable[str]]) -> list[str]:
     """What is known of a word as it is written, or else of its lower case, then with the capitals of the word."""
-    found = list(known(word))
-    if not found and word != word.lower():
-        found = [_with_capitals(word, synonym) for synonym in known(word.lower())]
-    return [synonym for synonym in dict.fromkeys(found) if synonym != word]
+    synonyms = list(known(word))
+    if not synonyms and word != word.lower():
+        synonyms = [_with_capitals(word, synonym) for synonym in known(word.lower())]
+    return [synonym for synonym in dict.fromkeys(synonyms) if synonym != word]
 
 
 def _with_capitals(word: str, synonym: str) -> str:
@@ -126,16 +118,12 @@ def _parsed(line: str) -> tuple[str, list[str], str]:
 
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
-_POSITION_OF_ADJECTIVE = re.compile(r"\((?:a|p|ip)\)$")  # where it may stand, written behind the word
+_POSITION_OF_ADJECTIVE = re.compile(r"\((?:a|p|ip)\)$")  # written behind the word
 
 
 class WordNet:
-    """Words that share a meaning. Words are looked up as they are written: `dogs` is not found under `dog`.
-
-    Of each part of speech the `senses` commonest meanings count: rare ones give `frump` for `dog`. Left out are
-    synonyms of several words, and names, which would look like entities that nobody has marked. Words of `skip` get no
-    synonyms: WordNet has no pronouns and articles, and takes `a` for a unit and `it` for a trade.
-    """
+    """Words that share one of the `senses` commonest meanings of a word, which is not lemmatised. Left out are synonyms
+    of several words, names, and the synonyms of words in `skip`."""
 
     def __init__(self, folder: str | Path, senses: int = 1, skip: Collection[str] = STOP_WORDS) -> None:
         if senses < 1:
@@ -169,10 +157,10 @@ class _Files:
     @cached_property
     def index(self) -> dict[str, tuple[int, ...]]:
         """Where the meanings of each word stand in the data."""
-        found = {}
+        places_of_words = {}
         for number, line in enumerate(self._index.lines, start=1):
             if line.startswith(" ") or not line.strip():
-                continue  # the licence stands on top, two blanks before each line
+                continue  # the licence
             fields = line.split()
             try:
                 count = int(fields[2])
@@ -183,8 +171,8 @@ class _Files:
             if not complete:
                 problem = "this is no line of a WordNet index: a word, counts, pointers and the places of its meanings."
                 raise InputError(problem, file=self._index.name, line=number, text=line)
-            found[fields[0]] = places
-        return found
+            places_of_words[fields[0]] = places
+        return places_of_words
 
     def words_at(self, place: int) -> list[str]:
         data = self._data.data
@@ -215,21 +203,15 @@ def _parts_in(folder: Path) -> list[str]:
     return parts
 
 
-_COSINES_AT_ONCE = 1 << 22  # of several words with all others: word by word it would take ten times as long
+_COSINES_AT_ONCE = 1 << 22
 
 
 class NearestWords:
-    """At most `most` words whose cosine with the word is `least` or above, the nearest first.
-
-    Candidates are words of letters in lower case that are not in `skip`: a number, a comma or a name would not do.
-    """
+    """At most `most` words whose cosine with the word is `least` or above, the nearest first. Candidates are lower-case
+    words of letters that are not in `skip`."""
 
     def __init__(
-        self,
-        vectors: Mapping[str, Tensor],
-        most: int = 5,
-        least: float = 0.6,
-        skip: Collection[str] = STOP_WORDS,
+        self, vectors: Mapping[str, Tensor], most: int = 5, least: float = 0.6, skip: Collection[str] = STOP_WORDS
     ) -> None:
         if most < 1:
             raise ValueError(f"At least one word must be the nearest, not {most}.")
@@ -239,7 +221,7 @@ class NearestWords:
         rows = [vectors[word].float() for word in self.words]
         self._directions = normalize(torch.stack(rows), dim=-1) if rows else torch.zeros(0, 1)  # (word, size)
         self._known: dict[str, Sequence[str]] = {}
-        self._found: dict[int, list[str]] = {}
+        self._neighbours: dict[int, list[str]] = {}
 
     @classmethod
     def read(
@@ -250,11 +232,11 @@ class NearestWords:
         least: float = 0.6,
         skip: Collection[str] = STOP_WORDS,
     ) -> NearestWords:
-        """From a file of vectors, or `glove`. Of all its words only `words`, those of the text, are kept if given."""
-        found = read_vectors(path, None if words is None else {word.lower() for word in words})
-        if not found:
+        """From a file of vectors, or `glove`; only `words`, those of the text, are kept if given."""
+        vectors = read_vectors(path, None if words is None else {word.lower() for word in words})
+        if not vectors:
             raise InputError("no word of the text has a vector. Are they for another language?", file=path)
-        return cls(found, most, least, skip)
+        return cls(vectors, most, least, skip)
 
     def of(self, word: str) -> Sequence[str]:
         if word not in self._known:
@@ -265,12 +247,12 @@ class NearestWords:
         number = self._numbers.get(word)
         if number is None:
             return []
-        if number not in self._found:
+        if number not in self._neighbours:
             self._find(number)
-        return self._found[number]
+        return self._neighbours[number]
 
     def _find(self, number: int) -> None:
-        """The neighbours of a word, and of those that stand beside it in the list: they will be asked for, too."""
+        """Find the neighbours of a word, and of those beside it in the list, in one product."""
         size = max(1, _COSINES_AT_ONCE // len(self.words))
         first = number // size * size
         cosines = self._directions[first : first + size] @ self._directions.T  # (word of these, word)
@@ -278,9 +260,9 @@ class NearestWords:
         lowest = cosines.topk(min(self.most, len(self.words))).values[:, -1:].clamp_min(self.least)
         places, others = (cosines >= lowest).nonzero(as_tuple=True)
         values = cosines[places, others]
-        self._found |= {first + place: [] for place in range(len(cosines))}
+        self._neighbours |= {first + place: [] for place in range(len(cosines))}
         # the nearest first, and of equally near ones the first in the list
         near = sorted(zip(places.tolist(), (-values).tolist(), others.tolist(), strict=True))
         for place, _, other in near:
-            if len(self._found[first + place]) < self.most:
-                self._found[first + place].append(self.words[other])
+            if len(self._neighbours[first + place]) < self.most:
+                self._neighbours[first + place].append(self.words[other])

@@ -1,4 +1,4 @@
-"""The policies by the names people type, and their settings. To add one is to add one file and one line here."""
+"""The masking policies by name, and their settings. A new policy is a class and one line here."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from acclimate.data.collocations import Collocations, Measure, build_collocation
 from acclimate.data.corpus import Corpus
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.methods.masking.adversarial import Adversarial, Estimator
-from acclimate.methods.masking.density_ratio import DensityRatio, piece_counts
-from acclimate.methods.masking.entropy import Entropy
-from acclimate.methods.masking.part_of_speech import CONTENT, PartOfSpeech
-from acclimate.methods.masking.policy import Mixture, Policy, Uniform
+from acclimate.methods.masking.policy import (
+    CONTENT,
+    DensityRatio,
+    Entropy,
+    Mixture,
+    PartOfSpeech,
+    Policy,
+    Uniform,
+    piece_counts,
+)
 from acclimate.methods.masking.word_runs import collocations, spans
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.settings import Settings, UsageError
@@ -30,9 +36,9 @@ class AdversarySettings(Settings):
     beta: float = Field(0.3, ge=0, le=1)
     """Probability that the adversary is trained in an update."""
     estimator: Estimator = "score"
-    """Gradient estimator of the adversary: score, gumbel-path (as in the paper, biased) or relaxed."""
+    """Gradient estimator of the adversary: score, or gumbel-path (as in the paper, biased)."""
     temperature: float = Field(1.0, gt=0)
-    """Temperature of the relaxed samples in gumbel-path and relaxed."""
+    """Temperature of the relaxed samples in gumbel-path."""
     paper_boundary: bool = False
     """Use equation 12 exactly as printed in the paper, which gives a distribution biased towards early words."""
     inner: int = Field(256, ge=1)
@@ -76,7 +82,7 @@ class CollocationSettings(Settings):
 
 
 class PolicySettings(Settings):
-    """What the policies can be told. Each reads its own."""
+    """Settings of the policies; each reads its own."""
 
     mixed: float = Field(0.5, gt=0, le=1)
     """With a mixture: share of sentences masked by the named policy; the others are masked at random."""
@@ -110,8 +116,7 @@ def _part_of_speech(context: PolicyContext) -> Policy:
 
 
 def _adversarial(context: PolicyContext) -> Policy:
-    encoder, chosen = context.encoder, context.settings.adversary
-    return Adversarial(encoder.state_width, encoder.pieces.tokenizer.mask_token_id, **chosen.model_dump())
+    return Adversarial(context.encoder.state_width, **context.settings.adversary.model_dump())
 
 
 def _density_ratio(context: PolicyContext) -> Policy:
@@ -171,8 +176,7 @@ def known_policy(name: str) -> str:
 
 
 def require_texts(name: str, source: Corpus | None, target: Corpus) -> None:
-    """Refuse a policy that compares two domains where one of them has no text: all its probabilities would be the
-    same."""
+    """Refuse a policy that compares two domains where one of them has no text."""
     for domain, text in (("source", source), ("target", target)):
         if name.removeprefix(MIXED) == "density-ratio" and not text:
             raise UsageError(f"Masking by density ratio compares two domains: give {domain} text as well.")

@@ -1,8 +1,5 @@
-"""Rows of text of which some places are to be hidden: the masking budget, the hiding, and what is shown instead.
-
-A `MaskedBatch` says what may be hidden and how much. A policy gives each place a priority, `hide` takes the places with
-the highest, and `Corruption` puts [MASK] there (Devlin et al. 2019).
-"""
+"""Rows of text to be masked. A `MaskedBatch` says what may be hidden and how much; a policy gives priorities, `hide`
+takes the places with the highest, and `Corruption` puts [MASK] there (Devlin et al. 2019)."""
 
 from __future__ import annotations
 
@@ -22,16 +19,14 @@ from acclimate.model.learner import eval_mode
 
 @dataclass(frozen=True)
 class Hidden:
-    """The places to hide in each row. Every row has as many columns as the fullest one needs: gathering a fixed number
-    of places keeps the CPU from waiting for the GPU, as picking by a boolean mask would."""
+    """The places to hide in each row. All rows have as many columns as the fullest one, so that a GPU need not wait."""
 
     places: Tensor  # (row, hidden), positions in the row
     counts: Tensor  # (row, hidden), True where a place is meant, False where it only fills the row up
 
 
 def as_hidden(chosen: Tensor, most: int) -> Hidden:
-    """The True of `chosen` (row, place) as places to hide: those meant come first, in their order, and those that only
-    fill a row up are other places, for a place written twice could undo itself."""
+    """The True of `chosen` (row, place) as places to hide, filled up with other places of the row."""
     length = chosen.shape[1]
     order = torch.arange(length, 0, -1, device=chosen.device) + length * chosen  # (row, place), no two alike
     places = order.topk(most, dim=1).indices
@@ -39,45 +34,42 @@ def as_hidden(chosen: Tensor, most: int) -> Hidden:
 
 
 def as_chosen(hidden: Hidden, places: int) -> Tensor:
-    """The way back, (row, place), True where a place is meant."""
+    """The inverse, (row, place), True at hidden places."""
     nothing = torch.zeros(len(hidden.places), places, dtype=torch.bool, device=hidden.places.device)
     return nothing.scatter(1, hidden.places, hidden.counts)
 
 
-Look = Callable[[Transformer, Tensor, Tensor | None], Tensor]
+ReadStates = Callable[[Transformer, Tensor, Tensor | None], Tensor]
 """An encoder's states without dropout, whichever mode it is in: rows of pieces, attention → (row, piece, feature)."""
 
-_LOWEST = -1e30  # below any priority that a policy gives, above what may not be hidden at all
+_LOWEST = -1e30  # below any priority of a policy
 
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Text, what of it may be hidden, and how much. A policy says where; the budget is the same for all policies.
-
-    The places to choose among are pieces, or words: then each stands for itself by its first piece.
-    """
+    """Text, what of it may be hidden, and how much. Places are pieces, or words, which stand at their first piece."""
 
     pieces: Tensor  # (row, piece)
     allowed: Tensor  # (row, piece), True at the places to choose among
     sizes: Tensor  # (row), how many of them to hide
-    most: int  # no row hides more; known without asking a GPU
+    most: int  # no row hides more
     ordinary: Tensor  # (row, piece), True at what is neither special nor padding
     attention: Tensor | None = None  # (row, piece); None: the rows are full
     first: Tensor | None = None  # (row, piece), where the word of each piece begins, if that is known
     by_words: bool = False
-    words: Tensor | None = None  # (row, piece), the number of each piece's word in the whole batch, -1 where none is
+    words: Tensor | None = None  # (row, piece), the number of each piece's word in the whole batch, or -1
     originals: Sequence[Sentence] = ()  # of the whole batch
-    encoder: Transformer | None = None  # who will have to solve it
+    encoder: Transformer | None = None
     mlm_head: MlmHead | None = None
     quick: bool = True  # looks at the text in half precision where that is fast
-    look: Look | None = None  # a faster one
+    look: ReadStates | None = None  # a faster one
 
     @cached_property
     def states(self) -> Tensor:
-        """The encoder's last layer on the text as it is (row, piece, feature); without gradient and dropout."""
+        """The encoder's last layer on the unmasked text (row, piece, feature); without gradient and dropout."""
         encoder, _ = self.model
-        with torch.no_grad(), looking(self.pieces.device, self.quick):
-            return (self.look or in_evaluation(Transformer.states))(encoder, self.pieces, self.attention).float()
+        with torch.no_grad(), policy_autocast(self.pieces.device, self.quick):
+            return (self.look or without_dropout(Transformer.states))(encoder, self.pieces, self.attention).float()
 
     @property
     def model(self) -> tuple[Transformer, MlmHead]:
@@ -87,20 +79,9 @@ class MaskedBatch:
 
     def some(self, rows: Tensor) -> MaskedBatch:
         """The batch of some rows only."""
-
-        def part(whole: Tensor | None) -> Tensor | None:
-            return None if whole is None else whole[rows]
-
-        return replace(
-            self,
-            pieces=self.pieces[rows],
-            allowed=self.allowed[rows],
-            sizes=self.sizes[rows],
-            ordinary=self.ordinary[rows],
-            attention=part(self.attention),
-            first=part(self.first),
-            words=part(self.words),
-        )
+        names = ("pieces", "allowed", "sizes", "ordinary", "attention", "first", "words")
+        values = {name: getattr(self, name) for name in names}
+        return replace(self, **{name: value[rows] for name, value in values.items() if value is not None})
 
     def spread(self, values: Tensor) -> Tensor:
         """One value per word of the batch, put at every piece of that word (row, piece)."""
@@ -109,7 +90,7 @@ class MaskedBatch:
         return values[self.words.clamp(min=0)]
 
     def per_place(self, values: Tensor) -> Tensor:
-        """A value per piece (row, piece) as one per place: where words are chosen, the mean over each word's pieces."""
+        """A value per piece (row, piece) as one per place: for words, the mean over their pieces."""
         if not self.by_words or self.first is None:
             return values
         kept = torch.where(self.ordinary, values, 0.0)
@@ -118,7 +99,7 @@ class MaskedBatch:
         return sums / counts.clamp(min=1)
 
 
-def in_evaluation(read: Look) -> Look:
+def without_dropout(read: ReadStates) -> ReadStates:
     def look(encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
         with eval_mode(encoder):
             return read(encoder, pieces, attention)
@@ -126,13 +107,9 @@ def in_evaluation(read: Look) -> Look:
     return look
 
 
-def looking(device: torch.device, quick: bool = True) -> torch.autocast:
-    """Number formats for a look that only decides what to hide. On processors that are fast in half precision that is
-    taken, if `quick`; where autocast is on already it goes on.
-
-    It remembers no narrowed weights: those made without a gradient would be used again in the training pass, and the
-    weights behind them would learn nothing.
-    """
+def policy_autocast(device: torch.device, quick: bool = True) -> torch.autocast:
+    """Autocast for a look that only decides what to hide; `quick` takes half precision where a CPU is fast in it. It
+    caches no cast weights: those made without a gradient would be used again in the training pass."""
     kind = device.type
     enabled, narrow = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
     if quick and not enabled and kind == "cpu" and torch.cpu._is_avx512_bf16_supported():
@@ -148,8 +125,8 @@ def pose(
     first: Tensor | None = None,
     by_words: bool = False,
 ) -> MaskedBatch:
-    """What may be hidden of these rows, and how much: a share of the places, rounded, and at least one. `special`
-    pieces, of whatever number, are left alone."""
+    """A batch of which a share of the places, rounded, and at least one, is to be hidden; `special` pieces are left
+    alone."""
     ordinary = ~torch.isin(pieces, special)
     if attention is not None:
         ordinary = ordinary & attention.bool()
@@ -174,7 +151,7 @@ def hide(batch: MaskedBatch, priorities: Tensor) -> Hidden:
 
 
 def whole_words(batch: MaskedBatch, hidden: Hidden) -> Hidden:
-    """All pieces of the words whose first pieces are hidden. How many that are at most must be asked: a GPU waits."""
+    """All pieces of the words whose first pieces are hidden."""
     assert batch.first is not None
     chosen = as_chosen(hidden, batch.pieces.shape[1]).gather(1, batch.first) & batch.ordinary
     return as_hidden(chosen, int(chosen.sum(1).max()))
@@ -189,13 +166,10 @@ def word_beginnings(words: Tensor) -> Tensor:
 
 
 class Corruption(nn.Module):
-    """[MASK] mostly; now and then a random piece, or the piece itself, so that no visible piece can be trusted blindly.
-
-    With `swapped` and `kept` 0 every hidden piece becomes [MASK].
-    """
+    """Hidden pieces become [MASK]; a share is `swapped` for a random piece, a share is `kept` as it is."""
 
     def __init__(self, mask: int, ordinary: Tensor, swapped: float = 0.1, kept: float = 0.1) -> None:
-        """`ordinary` holds the numbers that a random piece is drawn from: no special ones."""
+        """`ordinary` holds the pieces that random ones are drawn from."""
         super().__init__()
         if swapped < 0 or kept < 0 or swapped + kept > 1:
             raise ValueError(f"swapped {swapped} and kept {kept} must be shares that add up to 1 at most.")

@@ -1,9 +1,5 @@
-"""The distribution over subsets place by place, as the paper has it (Vu, Phung, Haffari 2020, section 4).
-
-Each place in turn says yes or no, given how many are left to choose (equations 11 to 14). A table holds the log sum
-over the subsets of each size among the places from here on. It takes as many steps as there are places;
-`SubsetDistribution` gives the same distribution in far fewer. This one is for study and tests.
-"""
+"""The distribution over subsets place by place, as the paper has it (Vu, Phung, Haffari 2020, section 4, equations 11
+to 14). `SubsetDistribution` gives the same in far fewer steps; this one is for study and tests."""
 
 from __future__ import annotations
 
@@ -16,16 +12,12 @@ from torch import Tensor
 from acclimate.methods.masking.masked_batch import Hidden, as_hidden
 from acclimate.methods.masking.subset_distribution import LARGEST, in_full, possible_sizes, refuse_impossible
 
-IMPOSSIBLE = -1e30  # a log probability of nothing, yet finite: the gradient of a sum of two infinities is NaN
+IMPOSSIBLE = -1e30  # finite, so that gradients are no NaN
 
 
 class SequentialSubsetDistribution:
-    """It takes what `SubsetDistribution` takes, and leaves gradients to plain autograd.
-
-    With `paper_boundary` the table's column for no choice left holds 1 in every row, as the paper prints it (equation
-    12), and not the product of the probabilities that all later places say no. That is another distribution: it depends
-    on the order of the places, favours early ones, and changes when a constant is added to all scores.
-    """
+    """It takes what `SubsetDistribution` takes, and leaves gradients to autograd. `paper_boundary` prints equation 12
+    as it is: another distribution, which depends on the order of the places and favours early ones."""
 
     def __init__(
         self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int, *, paper_boundary: bool = False
@@ -34,8 +26,7 @@ class SequentialSubsetDistribution:
         self.allowed, self.sizes, self.most = allowed, possible_sizes(allowed, sizes, most), most
         with torch.autocast(scores.device.type, enabled=False):
             scores = torch.where(allowed, in_full(scores), 0).clamp(-LARGEST, LARGEST)
-            # With the right boundary the probabilities of no cancel, and scores alone say the same as log sigmoids
-            # would.
+            # with the right boundary the probabilities of no cancel, and scores alone do
             self.yes = F.logsigmoid(scores) if paper_boundary else scores  # (row, place)
             self.no = F.logsigmoid(-scores) if paper_boundary else torch.zeros_like(scores)
             self.tables = self._tables()
@@ -57,7 +48,7 @@ class SequentialSubsetDistribution:
         return self.tables[0].gather(1, self.sizes.unsqueeze(1)).squeeze(1)
 
     def log_probability(self, chosen: Tensor) -> Tensor:
-        """The log probability of the walk that chooses these, (row); -inf where they are not K allowed places."""
+        """The log probability of choosing these, (row); -inf where they are not K allowed places."""
         left = self.sizes.unsqueeze(1)  # (row, 1)
         total = self.yes.new_zeros(len(self.yes))
         for place, picked in enumerate(chosen.unbind(1)):
@@ -70,13 +61,13 @@ class SequentialSubsetDistribution:
         """The probability of each place to be chosen, (row, place)."""
         left = torch.arange(self.most + 1, device=self.yes.device).expand(len(self.yes), -1)
         reached = (left == self.sizes.unsqueeze(1)).to(self.yes.dtype)  # (row, left), the chance to come here so
-        found = []
+        marginals = []
         for place in range(self.yes.shape[1]):
             log_yes, log_no = self.choice(place, left)
             picked = reached * log_yes.exp()
-            found.append(picked.sum(1))
+            marginals.append(picked.sum(1))
             reached = reached * log_no.exp() + F.pad(picked[:, 1:], (0, 1))
-        return torch.stack(found, 1)
+        return torch.stack(marginals, 1)
 
     def sample(self, generator: torch.Generator | None = None) -> Hidden:
         """Draw a subset for each row, as places to hide."""
@@ -108,13 +99,9 @@ class GumbelPath:
 def gumbel_path(
     distribution: SequentialSubsetDistribution, temperature: float = 1.0, generator: torch.Generator | None = None
 ) -> GumbelPath:
-    """Draw a subset by adding Gumbel noise to the log probabilities of yes and no at each place; soften each choice to
-    a softmax of the same noisy numbers, by which the scores can be learned (Algorithm 2, equations 15 and 16).
-
-    The subset is a fair draw at every temperature. Learning from `log_product` times a reward is biased: even a reward
-    that never changes drives probabilities towards 0 and 1. Prefer the score function,
-    `SubsetDistribution.log_probability`.
-    """
+    """Draw a subset by Gumbel noise on the log probabilities of yes and no at each place, and soften each choice to a
+    softmax of the same numbers (Algorithm 2, equations 15 and 16). Learning from `log_product` times a reward is
+    biased; prefer the score function."""
     if not temperature > 0:
         raise ValueError(f"The temperature must be above 0, not {temperature}.")
     noise = _gumbel_difference(distribution, generator)

@@ -1,17 +1,13 @@
-"""Choose just K of the allowed places of a row, each subset in proportion to its places' exponentiated scores.
+"""Choose exactly K of the allowed places of a row, each subset in proportion to its places' exponentiated scores.
 
-The distribution over subsets of K places does not change when one number, the threshold, is taken from all scores of a
-row. Take the one under which independent coins, with probabilities sigmoid(score - threshold), fall K times on heads in
-the mean. Then K heads is about the likeliest number of heads, never a rare one, and all that has to be computed are the
-probabilities of small numbers of heads: sums and products of numbers between 0 and 1. No logarithm is needed inside,
-although the sums over subsets span thousands of powers of e. A term too small to be held is smaller than the rounding
-of the sum. A tree counts the heads in about log2(places) rounds:
+Independent coins with probabilities sigmoid(score - threshold), on the condition of K heads, have this distribution for
+any threshold. One under which K heads are expected keeps all probabilities of numbers of heads far from 0, so that no
+logarithm is needed. A tree counts the heads in about log2(places) rounds:
 
     leaves   (heads, place, row)         each coin's probabilities of 0 and of 1 heads
     levels   (heads, pair, side, row)    neighbours side by side; the level above holds the pairs' sums of heads
 
-Rows stand last, so that a short sum over heads runs over long stretches of memory. Products are multiplied and summed,
-not handed to a matrix product: that could round to TensorFloat-32 without telling.
+Products are multiplied and summed, since a matrix product could round to TensorFloat-32.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from acclimate.methods.masking.masked_batch import Hidden, as_hidden
 
 
 def refuse_impossible(allowed: Tensor, sizes: Tensor, most: int) -> None:
-    """Raise a ValueError that says which row asks for too much. Only where looking does not mean waiting for a GPU."""
+    """Raise a ValueError for a row that asks for too much; on a GPU, where looking means waiting, only for `most`."""
     if not 0 <= most <= allowed.shape[1]:
         raise ValueError(f"most is {most}, but a row has {allowed.shape[1]} places: give a number from 0 to that.")
     if torch.compiler.is_compiling() or sizes.device.type != "cpu":
@@ -43,7 +39,7 @@ def refuse_impossible(allowed: Tensor, sizes: Tensor, most: int) -> None:
 
 
 def possible_sizes(allowed: Tensor, sizes: Tensor, most: int) -> Tensor:
-    """The sizes as near to those asked for as there are places, (row)."""
+    """The sizes (row), limited to the places there are."""
     return sizes.clamp(0, most).minimum(allowed.sum(1))
 
 
@@ -52,24 +48,21 @@ def in_full(scores: Tensor) -> Tensor:
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-LARGEST = 1e6  # scores beyond count as this: there float32 cannot tell apart scores closer than 0.06
+LARGEST = 1e6  # scores beyond count as this
 
 
 class SubsetTree:
-    """The answers for scores (row, place) in float32 or float64; `sizes` (row) may exceed neither `most` nor the number
-    of allowed places. Nothing here is differentiated: the gradients are known, see `SubsetDistribution`."""
+    """The answers for scores (row, place) in float32 or float64, without gradients."""
 
     def __init__(self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int) -> None:
-        # where, not a product: a place that is not allowed may hold anything, and NaN times zero is NaN
         self.scores = torch.where(allowed, scores.clamp(-LARGEST, LARGEST), -2 * LARGEST)
         self.allowed, self.sizes = allowed, sizes
         self.thresholds = _thresholds(self.scores, allowed.sum(1), sizes, most)  # (row)
         self.leaning = self.scores - self.thresholds.unsqueeze(1)  # (row, place), a coin's log odds
         heads = torch.where(allowed, self.leaning.sigmoid(), 0).T
         tails = torch.where(allowed, self.leaning.neg().sigmoid(), 1).T
-        self.log_surer = (
-            torch.maximum(heads, tails).log().T
-        )  # (row, place), the log probability of a coin's likelier side
+        # (row, place), the log probability of a coin's likelier side
+        self.log_surer = torch.maximum(heads, tails).log().T
         self.levels = [_paired(torch.stack((tails, heads)))]
         while self.levels[-1].shape[1] > 1:
             self.levels.append(_paired(_sums(self.levels[-1], most)))
@@ -78,9 +71,8 @@ class SubsetTree:
 
     def log_partition(self) -> Tensor:
         """(row)"""
-        # The sum over coins of log(1 + exp(leaning)), plus K thresholds. Large scores enter as they came: taking the
-        # threshold from each and adding it again K times would cost digits. And the logs are those of the very numbers
-        # that the tree multiplied: a softplus would be rounded in its own way.
+        # The sum over coins of log(1 + exp(leaning)), plus K thresholds. Large scores enter without the threshold, and
+        # the logs are those of the numbers that the tree multiplied: both save digits.
         above = self.leaning > 0
         scores = torch.where(above, self.scores, 0).sum(1) + (self.sizes - above.sum(1)) * self.thresholds
         return self.log_hit - self.log_surer.sum(1) + scores
@@ -102,7 +94,7 @@ class SubsetTree:
         return (joint[1] / joint.sum(0)).T
 
     def draw(self, generator: torch.Generator | None) -> Tensor:
-        """K places of each row, (row, place), True where chosen: each node shares out its heads to its two sides."""
+        """K places of each row, (row, place): each node divides its heads between its two sides."""
         counts = self.sizes.unsqueeze(0)  # (node, row)
         for level in reversed(self.levels):
             counts = counts[: level.shape[1]]  # without the nodes that only made the number even
@@ -112,7 +104,7 @@ class SubsetTree:
 
 
 def _paired(nodes: Tensor) -> Tensor:
-    """Neighbours side by side, (heads, pair, side, row). A coin that never falls on heads makes the number even."""
+    """Neighbours side by side, (heads, pair, side, row); a coin that never falls on heads makes their number even."""
     missing = max(2 - nodes.shape[1], nodes.shape[1] % 2)
     if missing:
         never = nodes.new_zeros(len(nodes), missing, nodes.shape[2])
@@ -132,8 +124,8 @@ def _sums(level: Tensor, most: int) -> Tensor:
 
 
 def _rest(level: Tensor, outer: Tensor) -> Tensor:
-    """For each child and number of its heads, the chance that all coins outside it make up K, (heads, child, row).
-    `outer` says the same of the parents."""
+    """For each child and number of its heads, the probability that all coins outside it make up K, (heads, child, row),
+    from the same of the parents."""
     reach = len(level) - 1
     outer = F.pad(outer, (0, 0, 0, 0, 0, 2 * reach + 1 - len(outer)))
     windows = outer.unfold(0, reach + 1, 1).movedim(-1, 1)  # (heads of the child, heads of its sibling, node, row)
@@ -141,7 +133,7 @@ def _rest(level: Tensor, outer: Tensor) -> Tensor:
 
 
 def _splits(level: Tensor, counts: Tensor) -> Tensor:
-    """The probability of each number of heads on the left while both sides have `counts` (node, row), (heads, node,
+    """The probability of each number of heads on the left, (heads, node, row), while both sides have `counts` (node,
     row)."""
     left, right = level.unbind(2)
     others = counts - torch.arange(len(level), device=counts.device).view(-1, 1, 1)
@@ -151,8 +143,7 @@ def _splits(level: Tensor, counts: Tensor) -> Tensor:
 
 def _one_of(probabilities: Tensor, generator: torch.Generator | None) -> Tensor:
     """Draw along the first axis, (node, row), in proportion to probabilities that need not add up to 1."""
-    # Whole numbers, for their running sum is exact in whatever order a device adds: rounding could make it step up
-    # where the chance is 0, and a place that is not allowed would be drawn once in some million times.
+    # running sums of integers are exact: rounding could draw a place whose probability is 0
     running = (probabilities / probabilities.sum(0)).mul(2.0**40).ceil().long().cumsum(0)
     total = running[-1]
     lot = torch.rand(total.shape, dtype=probabilities.dtype, device=probabilities.device, generator=generator)
@@ -160,11 +151,8 @@ def _one_of(probabilities: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 def _thresholds(scores: Tensor, counts: Tensor, sizes: Tensor, most: int) -> Tensor:
-    """Where to draw the line in each row, (row), for coins to fall on heads `sizes` times in the mean, or nearly.
-
-    The line lies between the K-th and the next largest score, give or take log(K) and log(n - K). Three rounds of
-    eight guesses narrow that down enough: any threshold gives the right distribution, a good one only keeps all digits.
-    """
+    """The threshold of each row, (row), under which about `sizes` coins fall on heads: it lies between the K-th and the
+    next largest score, give or take log(K) and log(n - K), and three rounds of eight guesses find it."""
     slack = 2 * math.log(max(scores.shape[1], 1)) + 20
     last, following = _around(scores, sizes, most, slack)
     low = torch.maximum(following, last - slack) - sizes.clamp(min=1).to(scores.dtype).log()
@@ -189,20 +177,9 @@ def _around(scores: Tensor, sizes: Tensor, most: int, slack: float) -> tuple[Ten
 
 
 class SubsetDistribution:
-    """q(S) = product over S of exp(score), divided by the sum of that product over all subsets of the same size: coins
-    of log odds `scores`, on the condition that K of them fall on heads (the conditional Bernoulli distribution).
-
-    Vu, Phung, Haffari (EMNLP 2020), section 4, with the boundary that their equation 7 asks for and their equation 12
-    misses. `SequentialSubsetDistribution` has theirs, and the Gumbel path of their Algorithm 2; for training prefer
-    this one.
-
-    `most` is an upper bound of `sizes` that the caller knows without asking the device: so nothing ever waits for a
-    GPU. A row of more choices than places is refused on the CPU; on a GPU, where looking would mean waiting, and inside
-    torch.compile, such a row gives all its places, or `most` of them.
-
-    All is computed in float32 (float64 when given float64), also inside autocast. What stands at places that are not
-    allowed, NaN included, changes nothing, and its gradient is zero.
-    """
+    """q(S) = product over S of exp(score), divided by its sum over all subsets of the same size (the conditional
+    Bernoulli distribution; Vu, Phung, Haffari 2020, section 4). `most` is an upper bound of `sizes`, known without
+    asking a GPU. Places that are not allowed change nothing, and their gradient is 0."""
 
     def __init__(self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int) -> None:
         """`scores` (row, place); `allowed` (row, place), True where a place may be chosen; `sizes` (row), each K."""
@@ -220,16 +197,14 @@ class SubsetDistribution:
             return _handed_over(self.scores, value, self.marginals()) if self._learns() else value
 
     def log_probability(self, chosen: Tensor) -> Tensor:
-        """log q of the subset that is True in `chosen` (row, place), (row); -inf where that is not K allowed places.
-        Its gradient is `chosen` less the marginals: learning from rewards needs no more (the score function)."""
+        """log q of the subset `chosen` (row, place), (row); -inf where that is not K allowed places."""
         with torch.autocast(self.scores.device.type, enabled=False):
             value = self._tree.log_probability(chosen)
             return with_slope(self.scores, value, chosen, self.marginals()) if self._learns() else value
 
     def marginals(self) -> Tensor:
-        """The probability of each place to be chosen, (row, place), K in sum; numbers without a gradient of their
-        own."""
-        if self._marginals is None:  # not a cached_property: before Python 3.12 torch.compile cannot enter its lock
+        """The probability of each place to be chosen, (row, place), without a gradient."""
+        if self._marginals is None:  # not a cached_property, which torch.compile does not support before Python 3.12
             with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
                 self._marginals = self._tree.marginals()
         return self._marginals.clone()
@@ -248,13 +223,12 @@ class SubsetDistribution:
 
 
 def with_slope(scores: Tensor, value: Tensor, chosen: Tensor, marginals: Tensor) -> Tensor:
-    """The log probability of what was chosen (row), with its gradient by the scores; none where it is impossible."""
+    """The log probability of what was chosen (row) with its gradient, `chosen` less the marginals."""
     possible = ~value.isneginf().unsqueeze(1)
     return _handed_over(scores, value, torch.where(possible, chosen.to(value.dtype) - marginals, 0))
 
 
 def _handed_over(scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
-    # autograd, recording it, would keep every level of the tree and take up to twice as long
     answer: Tensor = _KnownSlope.apply(in_full(scores), value, slope)  # type: ignore[no-untyped-call]
     return answer
 
@@ -269,7 +243,7 @@ class _KnownSlope(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled():  # create_graph=True: the slope would silently pass for a constant
+        if torch.is_grad_enabled():
             raise RuntimeError("SubsetDistribution can be differentiated only once: leave out create_graph=True.")
         (slope,) = ctx.saved_tensors
         return gradient.unsqueeze(1) * slope, None, None

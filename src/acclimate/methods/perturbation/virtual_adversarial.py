@@ -1,8 +1,4 @@
-"""Virtual adversarial training: tags must not change when the embeddings move a little.
-
-`VirtualAdversarialTraining` is that of Miyato et al. (2018); `SymmetricVirtualTraining` that of BOND (Liang et al.
-2020), with a tiny noise, sized word by word, and the divergence both ways.
-"""
+"""Virtual adversarial training (VAT; Miyato et al. 2018): tags must not change when the embeddings move a little."""
 
 from __future__ import annotations
 
@@ -13,43 +9,36 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET
-from acclimate.methods.masking.masked_batch import looking
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.noise import LETTERS, OwnGradient, Radii, Scope, along, noise_for
+from acclimate.methods.perturbation.adversarial import LETTERS, along
 from acclimate.methods.tagging import Average, count_of
 from acclimate.model.learner import Learner, NoView, View
 
+EMBEDDINGS = ("words", LETTERS, "pieces")
 
-class VirtualAdversarialTraining(OwnGradient, Objective):
-    """How far the tags move, word by word, under the noise that moves them most: KL(tags of x ‖ tags of x + noise).
 
-    Needs no labels, so that it can use target text. The tags are the head's own probabilities at each word (marginals
-    of the CRF). The direction comes from a few steps of the power method. Dropout is held still in all of its passes,
-    or most of the divergence would be that of two draws of it. Prefer `AdversarialTraining` where there are labels.
-    """
+class VirtualAdversarialTraining(Objective):
+    """KL(tags of x ‖ tags of x + noise) + KL(tags of x + noise ‖ tags of x), as in BOND (Liang et al. 2020). The noise
+    follows the gradient at a tiny random one; in each token its largest value is `step`. Needs no labels; all passes
+    are without dropout and in full precision."""
 
     def __init__(
         self,
-        radii: Radii,
+        step: float = 1e-3,
+        trial: float = 1e-5,
         domains: Sequence[str] = (SOURCE, TARGET),
         *,
-        scope: Scope = "sentence",
         steps: int = 1,
-        first: float = 1e-2,
-        by_size: bool = False,
         average: Average = "word",
     ) -> None:
-        """`first` is the size of the trial noise, in radii; `steps` those of the power method; `by_size` as in
-        `noise_for`."""
+        """`trial` is the standard deviation of the random noise, `steps` how often the gradient is followed."""
         super().__init__()
         if steps < 1:
             raise ValueError(f"The power method needs at least one step, not {steps}.")
-        wrong = [radius for radius in radii.values() if radius < 0]
-        if wrong:
-            raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
-        self.radii = {name: radius for name, radius in radii.items() if radius > 0}
-        self.domains, self.scope, self.steps, self.first = tuple(domains), scope, steps, first
-        self.by_size, self.average = by_size, average
+        if step <= 0 or trial <= 0:
+            raise ValueError(f"step and trial, the sizes of the noise, are above 0, not {step} and {trial}.")
+        self.step, self.trial, self.domains, self.steps = step, trial, tuple(domains), steps
+        self.average: Average = average
 
     def begin(self, learner: Learner) -> None:
         for encoder in learner.encoders():
@@ -61,116 +50,38 @@ class VirtualAdversarialTraining(OwnGradient, Objective):
 
     def forward(self, source: View, target: View) -> Tensor:
         views = {SOURCE: source, TARGET: target}
-        found = [
-            (self.divergence(views[domain]), count_of(views[domain].sentences.mask, self.average))
-            for domain in self.domains
-            if not isinstance(views[domain], NoView)
-        ]
-        if not found:
+        present = [views[domain] for domain in self.domains if not isinstance(views[domain], NoView)]
+        if not present:
             views[self.domains[0]].refuse()  # type: ignore[attr-defined]
-        return torch.stack([divergence for divergence, _ in found]).sum() / sum(count for _, count in found)
-
-    def divergence(self, view: View) -> Tensor:
-        """The sum over all words of the batch."""
-        with dropout_held_still(view.tagger):
-            view = View(view.tagger, view.sentences)
-            with torch.no_grad(), looking(view.sentences.mask.device, quick=False):
-                names = [name for name in self.radii if name in view.embeddings]
-                if not names:  # nothing moves
-                    return torch.zeros((), device=view.sentences.mask.device, requires_grad=True)
-                clean = view.marginals
-            noise = {name: torch.randn_like(view.embeddings[name]) for name in names}
-            small = {name: self.first * radius for name, radius in self.radii.items()}
-            for _ in range(self.steps):
-                trial = noise_for(view, noise, small, self.scope, self.by_size)
-                leaves = {name: value.requires_grad_() for name, value in trial.items()}
-                moved = _divergence(clean, _anew(view).with_noise(leaves))
-                gradients = torch.autograd.grad(self.loss_scale * moved, list(leaves.values()))
-                noise = dict(zip(leaves, gradients, strict=True))
-            worst = noise_for(view, noise, self.radii, self.scope, self.by_size)
-            return _divergence(clean, _anew(view).with_noise(worst))
-
-
-def _anew(view: View) -> View:
-    """The same sentences; what was computed without gradient is computed again."""
-    return View(view.tagger, view.sentences)
-
-
-def _divergence(clean: Tensor, view: View) -> Tensor:
-    with torch.autocast(clean.device.type, enabled=False):
-        tiny, exact = torch.finfo(torch.float32).tiny, torch.promote_types(clean.dtype, torch.float32)
-        before, after = clean.to(exact), view.marginals.to(exact)
-        each = (before * (before.clamp_min(tiny).log() - after.clamp_min(tiny).log())).sum(-1)  # (sentence, word)
-        return each.masked_fill(~view.sentences.mask, 0).sum()
-
-
-@contextmanager
-def dropout_held_still(module: nn.Module) -> Iterator[None]:
-    """Everything as in prediction, but for recurrent layers: on a GPU those refuse a gradient then, and ours have no
-    dropout inside."""
-    woken = [part for part in module.modules() if part.training and not isinstance(part, nn.RNNBase)]
-    for part in woken:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part in woken:
-            part.training = True
-
-
-EMBEDDINGS = ("words", LETTERS, "pieces")
-
-
-class SymmetricVirtualTraining(VirtualAdversarialTraining):
-    """KL(tags of x ‖ tags of x + noise) + KL(tags of x + noise ‖ tags of x); the gradient goes through both passes.
-
-    The noise is one step along the gradient at a tiny random one. In each token its largest number is `step`, however
-    large the embeddings are. It is computed in full precision: half of it would not feel such noise at all.
-    """
-
-    def __init__(
-        self,
-        step: float = 1e-3,
-        trial: float = 1e-5,
-        domains: Sequence[str] = (SOURCE, TARGET),
-        *,
-        steps: int = 1,
-        average: Average = "word",
-    ) -> None:
-        """`trial` is the deviation of the first, random noise."""
-        if trial <= 0:
-            raise ValueError(f"The trial noise is above 0, not {trial}.")
-        super().__init__(dict.fromkeys(EMBEDDINGS, step), domains, steps=steps, average=average)
-        self.trial = trial
+        divergences = [self.divergence(view) for view in present]
+        return torch.stack(divergences).sum() / sum(count_of(view.sentences.mask, self.average) for view in present)
 
     def divergence(self, view: View) -> Tensor:
         """The sum over all words of the batch."""
         device = view.sentences.mask.device
-        with dropout_held_still(view.tagger), torch.autocast(device.type, enabled=False):
+        with without_dropout(view.tagger), torch.autocast(device.type, enabled=False):
             clean = View(view.tagger, view.sentences)
-            names = [name for name in self.radii if name in clean.embeddings]
-            if not names:  # nothing moves
-                return torch.zeros((), device=device, requires_grad=True)
+            names = [name for name in EMBEDDINGS if name in clean.embeddings]
             noise = {name: self.trial * torch.randn_like(clean.embeddings[name]) for name in names}
             for _ in range(self.steps):
                 leaves = {name: value.detach().requires_grad_() for name, value in noise.items()}
                 moved = both_ways(clean.marginals.detach(), View(view.tagger, view.sentences).with_noise(leaves))
                 gradients = torch.autograd.grad(moved, list(leaves.values()))
                 noise = {
-                    name: self.radii[name] * by_largest(gradient * _inside(view, name), name == LETTERS)
+                    name: self.step * by_largest(gradient * _inside(view, name), name == LETTERS)
                     for name, gradient in zip(leaves, gradients, strict=True)
                 }
             return both_ways(clean.marginals, View(view.tagger, view.sentences).with_noise(noise))
 
 
 def by_largest(values: Tensor, rows_are_words: bool = False) -> Tensor:
-    """`values` (row, place, size), so that the largest number of each token is 1 or -1; nothing where all are 0."""
+    """`values` (row, place, size), scaled so that the largest absolute value of each token is 1; 0 where all are 0."""
     largest = values.abs().amax((1, 2) if rows_are_words else 2, keepdim=True)
     return along(values, largest, 1.0)
 
 
 def both_ways(before: Tensor, view: View) -> Tensor:
-    """The two divergences of all words, as one sum of products: nothing is lost where they are all but equal."""
+    """The two divergences of all words, as one sum of products, which is precise where they are almost equal."""
     tiny = torch.finfo(torch.float32).tiny
     after = view.marginals
     each = ((before - after) * (before.clamp_min(tiny).log() - after.clamp_min(tiny).log())).sum(-1)  # (sentence, word)
@@ -179,3 +90,16 @@ def both_ways(before: Tensor, view: View) -> Tensor:
 
 def _inside(view: View, name: str) -> Tensor:
     return view.encoder.embedding_rows(view.inputs)[name].inside.unsqueeze(-1)
+
+
+@contextmanager
+def without_dropout(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode, but for recurrent layers: cuDNN refuses their gradient in that mode."""
+    training = [part for part in module.modules() if part.training and not isinstance(part, nn.RNNBase)]
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True

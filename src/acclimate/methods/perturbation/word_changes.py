@@ -1,35 +1,31 @@
-"""Put another word in a word's place: any, or one at the right distance (MAT, equation 6).
-
-A substitute is to be somewhat like the word, neither its twin nor a stranger. A bump over the distance of two word
-vectors, highest at a mean above 0, says how welcome each word is. As the paper has it, a softmax turns these scores
-into a distribution, and that distribution is nearly flat: with a bump of height 1 the best word is at most e = 2.72
-times as likely as the worst, be there three words or 20,000, so that such substitutes are hardly other than random
-ones. A bump that is a density is 0.4 / deviation high; the distribution is then sharp where the deviation is far below
-1, which hangs on the scale of the vectors. To divide the scores by their sum instead gives a distribution that is as
-sharp as the bump, on any scale.
-"""
+"""Hide a word, or put a similar one in its place (MAT, section 3.2 and equation 6). The paper's softmax of Gaussian
+densities is nearly uniform unless the deviation is far below 1; dividing the scores by their sum is sharper."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from math import inf, pi, sqrt
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
+from acclimate.model.encoders.encoder import Change, Encoder
+from acclimate.model.learner import View
+
 Gaussian = Literal["pdf", "unit"]
 Normalise = Literal["softmax", "sum"]
 SubstituteKind = Literal["similar", "random"]
 
-MOST_PIECES = 16  # words of more pieces are taken together when it comes to what distances are usual
-_UNKNOWN = -1.0  # a mean or deviation yet to be found; no distance is below 0, and no-number would not equal itself
+MOST_PIECES = 16  # words of more pieces share their typical distances
+_UNKNOWN = -1.0  # a mean or deviation yet to be found
 
 
 def gaussian_scores(
     distances: Tensor, mean: float | Tensor, deviation: float | Tensor, gaussian: Gaussian = "pdf"
 ) -> Tensor:
-    """How welcome words at these distances are: the density of a normal distribution (`pdf`), or a bump of height 1
-    (`unit`)."""
+    """Scores of words at these distances: a normal density (`pdf`), or a bump of height 1 (`unit`)."""
     _require(gaussian, Gaussian, "gaussian")
     bump = ((distances - mean) / deviation).square().div(-2).exp()
     return bump if gaussian == "unit" else bump / (deviation * sqrt(2 * pi))
@@ -46,46 +42,37 @@ def substitution_probabilities(
     normalise: Normalise = "softmax",
     temperature: float = 1.0,
 ) -> Tensor:
-    """The chance (chosen, word) of each word to stand in for each of the `chosen` ones, which are numbers of words.
-
-    `vectors` (word, size) are taken as they are: hand in those that were not normalised. Only `candidates` (word) have
-    a chance, and no word stands in for itself; the row of a word without any other candidate is all 0. A high
-    `temperature` flattens the distribution. Where all scores of a row are too small to be told from 0, and are to be
-    divided by their sum, no candidate is better than another.
-    """
+    """Probability (chosen, word) that each word replaces each `chosen` one, from raw `vectors` (word, size). Only
+    `candidates` (word) have any, and never the word itself; a row without another candidate is all 0."""
     _require(normalise, Normalise, "normalise")
     allowed = _allowed(chosen, candidates)
     distances = _distances(vectors, chosen)  # (chosen, word)
     scores = gaussian_scores(distances, mean, deviation, gaussian)
     if normalise == "softmax":
         distribution = (scores / temperature).masked_fill(~allowed, -inf).softmax(-1)
-        return distribution.masked_fill(~allowed, 0)  # a row without candidates is no number until here
+        return distribution.masked_fill(~allowed, 0)  # a row without candidates is NaN
     scores = scores.masked_fill(~allowed, 0)
     best = scores.amax(-1, keepdim=True)
-    # against the best, or a power would leave the range of numbers
+    # relative to the best, or a power would overflow
     shares = torch.where(best > 0, (scores / best).pow(1 / temperature), allowed)
     return shares / shares.sum(-1, keepdim=True).clamp(min=1)
 
 
 def uniform_probabilities(chosen: Tensor, candidates: Tensor) -> Tensor:
-    """The same chance (chosen, word) for all candidates but the word itself."""
+    """The same probability (chosen, word) for all candidates but the word itself."""
     allowed = _allowed(chosen, candidates)
     return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
 
 
 @torch.no_grad()
 def typical_distances(vectors: Tensor, candidates: Tensor, sample: int = 1000, seed: int = 0) -> tuple[float, float]:
-    """Median and standard deviation of the distances between candidates, or between a random sample of them.
-
-    Both are above 0 whatever the words: a median of 0 gives way to the mean, a deviation of 0 to the median, and where
-    all distances are 0, or there are none, both are 1.
-    """
+    """Median and standard deviation of the distances between (a sample of) the candidates, both above 0."""
     numbers = candidates.cpu().nonzero().squeeze(-1)
     if len(numbers) > sample:
         dice = torch.Generator().manual_seed(seed)
         numbers = numbers[torch.randperm(len(numbers), generator=dice)[:sample]]
-    found = vectors[numbers.to(vectors.device)].cpu().double()  # (word, size)
-    distances = torch.pdist(found).sort().values
+    sampled = vectors[numbers.to(vectors.device)].cpu().double()  # (word, size)
+    distances = torch.pdist(sampled).sort().values
     count = len(distances)
     if not count or distances[-1] == 0:
         return 1.0, 1.0
@@ -95,13 +82,9 @@ def typical_distances(vectors: Tensor, candidates: Tensor, sample: int = 1000, s
 
 
 class Substitutes(nn.Module):
-    """Draws substitutes: `similar` ones by the distribution above, `random` ones from all candidates alike.
-
-    The mean and the deviation of the bump, where they are not given, are found from the vectors (`typical_distances`)
-    when a word is first drawn for, and stay: a checkpoint keeps them, and training moves the vectors. Words of several
-    pieces have means of so many vectors, which lie the closer together the more there are: each number of pieces has a
-    bump of its own. Draws come from torch's global random numbers of the CPU, wherever the vectors are.
-    """
+    """Draws replacements by the distribution above (`similar`), or from all candidates alike (`random`). Mean and
+    deviation that are not given are found from the vectors when a word is first drawn for, for each number of pieces,
+    and stay."""
 
     def __init__(
         self,
@@ -114,7 +97,7 @@ class Substitutes(nn.Module):
         sample: int = 1000,
         seed: int = 0,
     ) -> None:
-        """`sample` words, picked by `seed`, tell what distances are usual."""
+        """`sample` words, picked by `seed`, tell the typical distances."""
         super().__init__()
         _require(kind, SubstituteKind, "kind")
         _require(gaussian, Gaussian, "gaussian")
@@ -134,11 +117,8 @@ class Substitutes(nn.Module):
     def distribution(
         self, vectors: Tensor, chosen: Tensor, candidates: Tensor, pieces: int = 1, alike: Tensor | None = None
     ) -> Tensor:
-        """The chance (chosen, word) of each word to be drawn; all 0 where there is no other candidate.
-
-        The chosen words have so many `pieces`. What distances are usual among such words is found from all that are
-        `alike` (word), which are the candidates if there is nothing else to go by.
-        """
+        """Probability (chosen, word) of each word to be drawn, for chosen words of so many `pieces`. Typical distances
+        are found from words that are `alike` (word), by default the candidates."""
         if self.kind == "random":
             return uniform_probabilities(chosen, candidates)
         self._find_distances(vectors, candidates if alike is None else alike, pieces)
@@ -151,8 +131,7 @@ class Substitutes(nn.Module):
     def draw(
         self, vectors: Tensor, chosen: Tensor, candidates: Tensor, pieces: int = 1, alike: Tensor | None = None
     ) -> Tensor:
-        """The number of a substitute for each of the chosen words, by their distribution; a word without any other
-        candidate stays."""
+        """A replacement for each chosen word; a word without another candidate stays."""
         distribution = self.distribution(vectors, chosen, candidates, pieces, alike).cpu()
         if not len(distribution):
             return chosen
@@ -165,20 +144,20 @@ class Substitutes(nn.Module):
         bump = (self.mean[pieces - 1], self.deviation[pieces - 1])
         if all(value >= 0 for value in bump):
             return
-        found = typical_distances(vectors, alike, self.sample, self.seed)
-        for value, usual in zip(bump, found, strict=True):
+        typical = typical_distances(vectors, alike, self.sample, self.seed)
+        for value, usual in zip(bump, typical, strict=True):
             if value < 0:
                 value.fill_(usual)
 
 
 def _allowed(chosen: Tensor, candidates: Tensor) -> Tensor:
-    """Which words may stand in for which (chosen, word)."""
+    """Which words may replace which (chosen, word)."""
     allowed = candidates.repeat(len(chosen), 1)
     return allowed.scatter(1, chosen.unsqueeze(1), False)
 
 
 def _distances(vectors: Tensor, chosen: Tensor) -> Tensor:
-    """Euclidean (chosen, word). By differences, and not by way of products, which lose small distances."""
+    """Euclidean (chosen, word), by differences: matrix products lose small distances."""
     exact = vectors if vectors.dtype == torch.float64 else vectors.float()
     return torch.cdist(exact[chosen], exact, compute_mode="donot_use_mm_for_euclid_dist")
 
@@ -187,3 +166,72 @@ def _require(value: str, kind: Any, name: str) -> None:
     choices = get_args(kind)
     if value not in choices:
         raise ValueError(f"The {name} is {' or '.join(map(repr, choices))}, not {value!r}.")
+
+
+class WordChanges(nn.Module):
+    """Picks a share of the sentences; in each, one word is hidden or replaced. Its tag stays."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        rate: float = 0.06,
+        hide: float = 0.9,
+        substitutes: Substitutes | None = None,
+        context: bool = False,
+    ) -> None:
+        """`words` are possible replacements. `rate` of the sentences are picked, and `hide` of those lose their word.
+        `context`: frozen contextual features are computed anew."""
+        super().__init__()
+        for name, share in (("rate", rate), ("hide", hide)):
+            if not 0 <= share <= 1:
+                raise ValueError(f"{name} is a share, between 0 and 1, not {share}.")
+        self.words, self.rate, self.hide, self.context = tuple(words), rate, hide, context
+        self.substitutes = substitutes or Substitutes()
+
+    def forward(self, view: View) -> View:
+        return self.made(view, self.draw(view))
+
+    def made(self, view: View, changes: Sequence[Change]) -> View:
+        """The view with these changes."""
+        return view.with_words(changes, self.context) if changes else view
+
+    def draw(self, view: View) -> list[Change]:
+        lengths = torch.tensor([len(sentence) for sentence in view.originals])
+        picked = torch.rand(len(lengths)) < self.rate
+        places = (torch.rand(len(lengths)) * lengths).long().clamp_max(lengths - 1)
+        hidden = torch.rand(len(lengths)) < self.hide
+        before = lengths.cumsum(0) - lengths
+        changes = []
+        for sentence in picked.nonzero().flatten().tolist():
+            place = int(places[sentence])
+            word = view.originals[sentence].words[place]
+            by = None if hidden[sentence] else self._another(word, view.encoder)
+            if by != word:
+                changes.append(Change(sentence, place, int(before[sentence]) + place, by))
+        return changes
+
+    def _another(self, word: str, encoder: Encoder) -> str | None:
+        """A word that fits into its place; None, that is hidden, if there is none."""
+        number = self._numbers.get(word)
+        words = list(self.words) if number is not None else [*self.words, word]
+        number = len(self.words) if number is None else number
+        sizes, rows = torch.tensor(encoder.sizes_of(words)), _numbered(encoder.rows_of(words))
+        known = rows >= 0
+        known[len(self.words) :] = False
+        fitting = known & (sizes == sizes[number]) & (rows != rows[number])
+        if not fitting.any():
+            return None
+        pieces = sizes.clamp_max(MOST_PIECES)
+        alike = known & (pieces == pieces[number])
+        vectors = encoder.vectors_of(words).detach()
+        chosen, fitting, alike = (each.to(vectors.device) for each in (torch.tensor([number]), fitting, alike))
+        return words[int(self.substitutes.draw(vectors, chosen, fitting, int(pieces[number]), alike))]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+
+def _numbered(rows: Sequence[int | None]) -> Tensor:
+    """Rows of the table; -1 for words that have none."""
+    return torch.tensor([-1 if row is None else row for row in rows])

@@ -1,1 +1,0 @@
-"""Tagging entities while guessing hidden words (MSLM)."""
