@@ -31,6 +31,6 @@ def test_what_is_left_keeps_to_the_time(seconds: float) -> None:
 def test_without_tuning_the_rest_is_shortened_and_what_cannot_be_kept_to_is_told() -> None:
     cost = Cost(40.0, 100, (("source", 100, 40.0),))
     assert Budget.of(cost, 10) == Budget(1.0, 0.25)
-    assert "all other stages to 5%" in Budget.of(cost, 1).told(1 / 60, cost)
-    assert "longer all the same, about" in Budget.of(cost, 1).told(1 / 60, cost)
-    assert Budget.of(cost, 60).told(1, cost) == "All of it fits into 1 min."
+    assert "all other stages to 5%" in Budget.of(cost, 1).describe(1 / 60, cost)
+    assert "longer all the same, about" in Budget.of(cost, 1).describe(1 / 60, cost)
+    assert Budget.of(cost, 60).describe(1, cost) == "All of it fits into 1 min."
