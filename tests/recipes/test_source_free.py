@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import predict
-from acclimate.methods.tagging import Tagging
 from acclimate.methods.teachers import lower_cased
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
@@ -23,10 +21,7 @@ from acclimate.recipes.recipe import Plan
 from acclimate.recipes.source_free import Guard, SourceFreeSettings, agreement, source_free
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
-from acclimate.training.engine import build_engine
-from acclimate.training.run import run_stages
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import LastUpdate, Stage
 from interruptions import StopAt, Stopped
 
 Build = Callable[..., Tagger]
@@ -148,28 +143,7 @@ def test_labelled_sentences_of_the_target_choose_where_they_are_given(
     assert outcome.stages[-1]["score"] == max(score for _, score in evaluations)
 
 
-def test_with_labels_and_nobody_to_choose_the_last_state_is_kept_and_that_is_said(
-    start: Tagger, text: Corpus, tweets: Corpus
-) -> None:
-    outcome = adapt(target=text, start=start, target_labelled=tweets, training=QUICK)
-    assert outcome.selector == "last update"
-    assert any("Nothing watches whether this helps" in remark for remark in outcome.remarks)
-
-
 # ------------------------------------------------------------------------------------------------------------- labels
-
-
-def test_without_teaching_tuning_and_hold_it_is_plain_fine_tuning(
-    start: Tagger, text: Corpus, tweets: Corpus, same_weights
-) -> None:
-    given = {"teaching": 0, "tuning": 0, "stay": 0, "rate": 1}
-    outcome = adapt(target=text, start=start, target_labelled=tweets, training=QUICK, **given)
-    plain = copy.deepcopy(start)
-    settings = outcome.training
-    batches = Plan(tweets, text, settings, None, 1).batches(plain, {SOURCE: tweets, "target": text})
-    stage = Stage("plain", {"tag": Tagging()}, batches, settings.model_copy(update=QUICK))
-    run_stages(plain, [stage], build_engine(settings, plain), LastUpdate(), seed=1)
-    assert same_weights(outcome.tagger, plain)
 
 
 def test_labels_alone_are_enough(start: Tagger, tweets: Corpus, same_weights) -> None:

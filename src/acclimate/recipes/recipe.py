@@ -32,6 +32,7 @@ class Plan:
     selector: Selector | None = None  # the run's own
     for_target: bool = False  # the tagger has the labels of the labelled target sentences
     new_labels: tuple[str, ...] = ()  # labels that the given tagger has not learnt yet
+    remarks: list[str] = field(default_factory=list)  # what the recipe adds for the user to read at the end
 
     def batches(
         self,

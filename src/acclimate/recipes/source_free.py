@@ -1,6 +1,7 @@
 """Adapt a trained tagger on target text alone: it predicts hidden words (domain tuning), and a moving-average teacher
-teaches it on harder readings, while its weights stay near the start. Labelled target sentences, or else a guard without
-labels, choose the state. With a source it begins with plain training on it."""
+teaches it on harder readings, while its weights stay near the start. A guard without labels chooses the state, or else
+labelled target sentences. A few labelled sentences are learnt first (`few_labels`). With a source it begins with plain
+training on it."""
 
 from __future__ import annotations
 
@@ -23,10 +24,11 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import MaskingSettings, is_language_model, masked_words
+from acclimate.recipes.few_labels import learn_labels
 from acclimate.recipes.recipe import Plan, Recipe, chooses_for_target, unlabelled
 from acclimate.recipes.tuning_text import held_out
 from acclimate.settings import Settings, UsageError
-from acclimate.spelling import argument, count
+from acclimate.spelling import count
 from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage
@@ -78,7 +80,6 @@ def agreement(one: Corpus, other: Corpus, by_type: bool = False) -> float:
 
 
 EVALUATIONS = 5
-RATE, LABELLED_RATE = 0.05, 0.5
 HELD_OUT = 0.1  # share of the text for the guard
 
 
@@ -87,8 +88,12 @@ class SourceFreeSettings(Settings):
 
     updates: int = Field(200, ge=1)
     """Number of updates, if training.updates is not set."""
-    rate: float | None = Field(None, gt=0)
-    """Learning rate, as a factor of the run's learning rate; null: 0.05, or 0.5 with labelled target sentences."""
+    rate: float = Field(0.05, gt=0)
+    """Learning rate on the text, as a factor of the run's learning rate."""
+    labelled_updates: int = Field(150, ge=1)
+    """Minimum number of updates on the labelled target sentences, if training.updates is not set."""
+    share: float | None = Field(None, ge=0, le=1)
+    """How far the weights go from the start to those after the labelled sentences; null: cross-validation chooses."""
     teaching: float = Field(1.0, ge=0)
     """Weight of the loss on the teacher's guesses for the target text; 0: no teaching."""
     tuning: float = Field(0.1, ge=0)
@@ -104,12 +109,16 @@ class SourceFreeSettings(Settings):
     balance: float = Field(0.5, ge=0, le=1)
     """How far rare types count more than frequent ones: 0 counts words alike, 1 counts types alike."""
     guard: float = Field(0.5, ge=0, le=1)
-    """Without labels: minimum F1 (mean of types) between the tagger's answers and those at the start; 0: no guard."""
+    """Minimum F1 (mean of types) between the tagger's answers before and after the text is learnt; 0: no guard."""
 
 
 def source_free(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: SourceFreeSettings = plan.options
     few, (text, watched) = plan.target.labelled(), text_of(plan)
+    if len(few):
+        yield from learn_labels(tagger, plan, few, options.labelled_updates, options.share)
+    if not learns_text(tagger, plan):
+        return
     objectives: dict[str, Objective] = {}
     if len(few):
         objectives["tag"] = Tagging()
@@ -143,9 +152,9 @@ def text_of(plan: Plan) -> tuple[Corpus, Corpus]:
 
 
 def is_guarded(plan: Plan) -> bool:
-    """Whether the guard chooses: labelled sentences may rightly lead far from the start."""
+    """Whether the guard chooses the state."""
     options: SourceFreeSettings = plan.options
-    return bool(options.guard) and not chooses_for_target(plan) and not len(plan.target.labelled())
+    return bool(options.guard) and not chooses_for_target(plan)
 
 
 def selector_of(tagger: Tagger, plan: Plan, watched: Corpus) -> Selector:
@@ -158,11 +167,10 @@ def selector_of(tagger: Tagger, plan: Plan, watched: Corpus) -> Selector:
 def training_of(tagger: Tagger, plan: Plan) -> TrainingSettings:
     options: SourceFreeSettings = plan.options
     updates = plan.training.updates or options.updates
-    rate = options.rate or (LABELLED_RATE if len(plan.target.labelled()) else RATE)
     return plan.training.model_copy(
         update={
             "updates": updates,
-            "learning_rate": rate * (plan.training.learning_rate or default_learning_rate(tagger)),
+            "learning_rate": options.rate * (plan.training.learning_rate or default_learning_rate(tagger)),
             "evaluate_every": plan.training.evaluate_every or max(1, updates // EVALUATIONS),
         }
     )
@@ -174,29 +182,27 @@ def tunes(tagger: Tagger, plan: Plan) -> bool:
     return options.tuning > 0 and len(text_of(plan)[0]) > 0 and is_language_model(tagger)
 
 
+def learns_text(tagger: Tagger, plan: Plan) -> bool:
+    options: SourceFreeSettings = plan.options
+    return len(text_of(plan)[0]) > 0 and (options.teaching > 0 or tunes(tagger, plan))
+
+
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: SourceFreeSettings = plan.options
-    few, text = len(plan.target.labelled()), len(text_of(plan)[0])
-    if not few and not (text and (options.teaching or tunes(tagger, plan))):
+    if not len(plan.target.labelled()) and not learns_text(tagger, plan):
         raise UsageError(
             "There is nothing to learn: no target sentence is labelled, and nothing is learnt from the text. Set "
             "options.teaching above 0."
         )
     warnings = []
-    if text and options.tuning and not is_language_model(tagger):
+    if len(text_of(plan)[0]) and options.tuning and not is_language_model(tagger):
         warnings.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
-    if few and not chooses_for_target(plan):
-        with_select = f" with {argument('select', 'target-dev')}" if len(plan.source) else ""
-        warnings.append(
-            "Nothing watches whether this helps, and the last state is kept: labelled sentences could choose "
-            f"({argument('target_dev')}{with_select})."
-        )
     return tuple(warnings)
 
 
 SOURCE_FREE = Recipe(
     "source-free",
-    "adapt a trained tagger without its source: it teaches itself on target text, held near its start",
+    "adapt a trained tagger without its source: from a few labels, from target text, or both",
     source_free,
     SourceFreeSettings,
     needs_source=False,

@@ -170,7 +170,7 @@ def train_run(
         outcome = _beside(job, tagger, start, None if baseline == "own" else baseline, shown)
     shown("after", tagger, {name: sibling.tagger for name, sibling in outcome.siblings.items()})
     seconds = time.monotonic() - started + sum(job.earlier)
-    outcome = replace(outcome, seconds=seconds, remarks=(*outcome.remarks, *job.record_remarks))
+    outcome = replace(outcome, seconds=seconds, remarks=(*outcome.remarks, *job.record_remarks, *ready.plan.remarks))
     reserved = outcome.reservation
     return outcome if reserved is None else replace(outcome, remarks=(*outcome.remarks, reserved.why))
 

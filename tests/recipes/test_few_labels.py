@@ -1,0 +1,160 @@
+"""A few labelled sentences: fine-tuning, and how much of it is kept."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from acclimate.data.batches import SOURCE
+from acclimate.data.corpus import Corpus
+from acclimate.evaluation.scores import score
+from acclimate.inference.predict import predict
+from acclimate.methods.tagging import Tagging
+from acclimate.model.tagger import Tagger
+from acclimate.recipes import few_labels
+from acclimate.recipes.few_labels import FEWEST, SHARES, best_of, between, two_halves, weights_of
+from acclimate.recipes.recipe import Plan
+from acclimate.runs.train import adapt
+from acclimate.training.engine import build_engine
+from acclimate.training.run import run_stages
+from acclimate.training.stage import LastUpdate, Stage
+from interruptions import StopAt, Stopped
+
+Build = Callable[..., Tagger]
+TRAINING: dict[str, Any] = {"updates": 6, "words_per_batch": 60, "learning_rate": 0.02}
+
+
+@pytest.fixture(scope="module")
+def start(build: Build, make_corpus: Callable[..., Corpus]) -> Tagger:
+    """A trained tagger that finds something."""
+    tagger = build(dropout=0.1)
+    training = {"updates": 120, "words_per_batch": 100, "learning_rate": 0.03}
+    adapt(tagger, make_corpus(60), recipe="source-only", select="last", training=training)
+    return tagger
+
+
+@pytest.fixture(scope="module")
+def few(make_corpus: Callable[..., Corpus]) -> Corpus:
+    return make_corpus(20, seed=5, patterns=["omg {PER} is in {LOC} !!!", "{ORG} sux", "ok"], name="few")
+
+
+def learnt(start: Tagger, few: Corpus, **given: Any) -> Any:
+    return adapt(start=start, target_labelled=few, training=TRAINING, **given)
+
+
+def fine_tuned(start: Tagger, few: Corpus) -> Tagger:
+    """By plain training alone."""
+    plain = copy.deepcopy(start)
+    settings = learnt(start, few, share=1.0).training.model_copy(update=TRAINING)
+    batches = Plan(Corpus(()), few, settings, None, 1).batches(plain, {SOURCE: few})
+    stage = Stage("plain", {"tag": Tagging()}, batches, settings)
+    run_stages(plain, [stage], build_engine(settings, plain), LastUpdate(), seed=1)
+    return plain
+
+
+def test_a_share_of_1_is_plain_fine_tuning_and_one_of_0_is_the_start(
+    start: Tagger, few: Corpus, same_weights: Callable[..., bool]
+) -> None:
+    assert same_weights(learnt(start, few, share=1.0).tagger, fine_tuned(start, few))
+    assert same_weights(learnt(start, few, share=0.0).tagger, start)
+
+
+def test_half_of_the_way_is_the_mean_of_both_ends(start: Tagger, few: Corpus) -> None:
+    end = weights_of(fine_tuned(start, few))
+    half = learnt(start, few, share=0.5).tagger.state_dict()
+    for name, own in weights_of(start).items():
+        torch.testing.assert_close(half[name], (own + end[name]) / 2)
+
+
+def test_cross_validation_chooses_the_share_that_tags_the_other_half_best(
+    start: Tagger, few: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: what each half teaches, at each share, tags the other half; the counts of both are added."""
+    ends: list[dict[str, torch.Tensor]] = []
+    whole = few_labels.interpolated
+
+    def kept(tagger: Tagger, begin: Any) -> Any:
+        ends.append(weights_of(tagger))
+        return whole(tagger, begin)
+
+    monkeypatch.setattr(few_labels, "interpolated", kept)
+    outcome = learnt(start, few)
+    assert [stage["stage"] for stage in outcome.stages] == ["half-1", "half-2", "labels"]
+    probe, begin = copy.deepcopy(start), weights_of(start)
+    halves = two_halves(few, seed=1)
+    found = {}
+    for share in SHARES:
+        tallies = []
+        for end, held_out in zip(ends, halves[::-1], strict=True):
+            probe.load_state_dict(between(begin, end, share))
+            tallies.append(score(held_out, predict(probe, held_out)).span)
+        found[share] = (tallies[0] + tallies[1]).f1
+    best = max(found.values())
+    share = min(share for share in SHARES if found[share] == best)
+    assert any(f"went {share:.0%} of the way" in remark for remark in outcome.remarks)
+    assert any("two-fold cross-validation" in remark for remark in outcome.remarks)
+
+
+def test_labelled_sentences_of_the_target_choose_the_share_where_they_are_given(
+    start: Tagger, few: Corpus, tweets: Corpus
+) -> None:
+    outcome = learnt(start, few, target_dev=tweets)
+    assert [stage["stage"] for stage in outcome.stages] == ["labels"]
+    scores = {}
+    for share in SHARES:
+        scores[share] = score(tweets, predict(learnt(start, few, share=share).tagger, tweets)).span.f1
+    assert score(tweets, predict(outcome.tagger, tweets)).span.f1 == max(scores.values())
+    assert any("chosen by span F1 on target dev" in remark for remark in outcome.remarks)
+
+
+def test_too_few_sentences_choose_nothing(start: Tagger, few: Corpus) -> None:
+    outcome = learnt(start, few[: FEWEST - 1])
+    assert [stage["stage"] for stage in outcome.stages] == ["labels"]
+    assert any("50% of the way" in remark and "too few" in remark for remark in outcome.remarks)
+
+
+def test_the_text_is_learnt_afterwards(start: Tagger, few: Corpus) -> None:
+    outcome = learnt(start, few, target=few.unlabelled(), share=0.5)
+    assert [stage["stage"] for stage in outcome.stages] == ["labels", "source-free"]
+
+
+def test_halves_share_no_sentence_and_have_as_many_spans(few: Corpus, part_of_speech: Corpus) -> None:
+    for corpus in (few, few[:11], part_of_speech):
+        one, other = two_halves(corpus, seed=3)
+        texts = sorted(" ".join(sentence.words) for sentence in corpus)
+        assert sorted(" ".join(sentence.words) for sentence in (*one, *other)) == texts
+        assert abs(len(one) - len(other)) <= 1
+    one, other = two_halves(few, seed=3)
+    spans = [sum(len(sentence.spans) for sentence in half) for half in (one, other)]
+    assert abs(spans[0] - spans[1]) <= max(len(sentence.spans) for sentence in few)
+
+
+def test_of_equal_shares_the_nearest_to_the_start_is_taken() -> None:
+    assert best_of(dict.fromkeys(SHARES, 0.5)) == 0.0
+    assert best_of({0.0: 0.1, 0.25: 0.4, 0.5: 0.4, 0.75: 0.2, 1.0: 0.3}) == 0.25
+
+
+@pytest.mark.parametrize("update", [2, 8, 14])
+def test_stopped_in_any_stage_it_ends_with_the_same_weights(
+    start: Tagger, few: Corpus, tmp_path: Path, same_weights: Callable[..., bool], update: int
+) -> None:
+    def run(**given: Any) -> Any:
+        training = {**TRAINING, "checkpoint_every": 2}
+        return adapt(start=start, target_labelled=few, training=training, **given).tagger
+
+    with pytest.raises(Stopped):
+        run(out=tmp_path, watcher=StopAt(update))
+    assert same_weights(run(out=tmp_path), run())
+
+
+def test_plain_tags_are_learnt_too(build: Build, part_of_speech: Corpus) -> None:
+    tagger = build(text=part_of_speech)
+    many = replace(part_of_speech, sentences=part_of_speech.sentences * FEWEST)
+    outcome = learnt(tagger, many)
+    assert any("of the way" in remark for remark in outcome.remarks)
