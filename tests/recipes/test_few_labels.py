@@ -13,12 +13,13 @@ import torch
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.recipes import few_labels
-from acclimate.recipes.few_labels import FEWEST, SHARES, best_of, between, two_halves, weights_of
+from acclimate.recipes.few_labels import FEWEST, FOLDS, RATE, SHARES, best_of, between, folds, weights_of
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.training.engine import build_engine
@@ -51,7 +52,8 @@ def learnt(start: Tagger, few: Corpus, **given: Any) -> Any:
 def fine_tuned(start: Tagger, few: Corpus) -> Tagger:
     """By plain training alone."""
     plain = copy.deepcopy(start)
-    settings = learnt(start, few, share=1.0).training.model_copy(update=TRAINING)
+    slower = {**TRAINING, "learning_rate": RATE * TRAINING["learning_rate"]}
+    settings = learnt(start, few, share=1.0).training.model_copy(update=slower)
     batches = Plan(Corpus(()), few, settings, None, 1).batches(plain, {SOURCE: few})
     stage = Stage("plain", {"tag": Tagging()}, batches, settings)
     run_stages(plain, [stage], build_engine(settings, plain), LastUpdate(), seed=1)
@@ -72,10 +74,10 @@ def test_half_of_the_way_is_the_mean_of_both_ends(start: Tagger, few: Corpus) ->
         torch.testing.assert_close(half[name], (own + end[name]) / 2)
 
 
-def test_cross_validation_chooses_the_share_that_tags_the_other_half_best(
+def test_cross_validation_chooses_the_share_that_tags_the_held_out_folds_best(
     start: Tagger, few: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By hand: what each half teaches, at each share, tags the other half; the counts of both are added."""
+    """By hand: what the other folds teach, at each share, tags the fold; the counts of all are added."""
     ends: list[dict[str, torch.Tensor]] = []
     whole = few_labels.interpolated
 
@@ -85,20 +87,22 @@ def test_cross_validation_chooses_the_share_that_tags_the_other_half_best(
 
     monkeypatch.setattr(few_labels, "interpolated", kept)
     outcome = learnt(start, few)
-    assert [stage["stage"] for stage in outcome.stages] == ["half-1", "half-2", "labels"]
+    assert [stage["stage"] for stage in outcome.stages] == [
+        *(f"fold-{number + 1}" for number in range(FOLDS)),
+        "labels",
+    ]
     probe, begin = copy.deepcopy(start), weights_of(start)
-    halves = two_halves(few, seed=1)
     found = {}
     for share in SHARES:
-        tallies = []
-        for end, held_out in zip(ends, halves[::-1], strict=True):
+        tally = Tally()
+        for end, (_, held_out) in zip(ends, folds(few, FOLDS, seed=1), strict=True):
             probe.load_state_dict(between(begin, end, share))
-            tallies.append(score(held_out, predict(probe, held_out)).span)
-        found[share] = (tallies[0] + tallies[1]).f1
+            tally += score(held_out, predict(probe, held_out)).span
+        found[share] = tally.f1
     best = max(found.values())
     share = min(share for share in SHARES if found[share] == best)
     assert any(f"went {share:.0%} of the way" in remark for remark in outcome.remarks)
-    assert any("two-fold cross-validation" in remark for remark in outcome.remarks)
+    assert any(f"{FOLDS}-fold cross-validation" in remark for remark in outcome.remarks)
 
 
 def test_labelled_sentences_of_the_target_choose_the_share_where_they_are_given(
@@ -124,15 +128,19 @@ def test_the_text_is_learnt_afterwards(start: Tagger, few: Corpus) -> None:
     assert [stage["stage"] for stage in outcome.stages] == ["labels", "source-free"]
 
 
-def test_halves_share_no_sentence_and_have_as_many_spans(few: Corpus, part_of_speech: Corpus) -> None:
-    for corpus in (few, few[:11], part_of_speech):
-        one, other = two_halves(corpus, seed=3)
-        texts = sorted(" ".join(sentence.words) for sentence in corpus)
-        assert sorted(" ".join(sentence.words) for sentence in (*one, *other)) == texts
-        assert abs(len(one) - len(other)) <= 1
-    one, other = two_halves(few, seed=3)
-    spans = [sum(len(sentence.spans) for sentence in half) for half in (one, other)]
-    assert abs(spans[0] - spans[1]) <= max(len(sentence.spans) for sentence in few)
+@pytest.mark.parametrize("number", [2, 5])
+def test_each_sentence_is_in_one_fold_and_folds_are_alike(few: Corpus, part_of_speech: Corpus, number: int) -> None:
+    for corpus in (few, few[:11], replace(part_of_speech, sentences=part_of_speech.sentences * 5)):
+        parts = folds(corpus, number, seed=3)
+        assert sorted(map(str, (sentence for _, held_out in parts for sentence in held_out))) == sorted(
+            map(str, corpus)
+        )
+        for learnt, held_out in parts:
+            assert sorted(map(str, (*learnt, *held_out))) == sorted(map(str, corpus))
+        sizes = [len(held_out) for _, held_out in parts]
+        assert max(sizes) - min(sizes) <= 1
+    spans = [sum(len(sentence.spans) for sentence in held_out) for _, held_out in folds(few, number, seed=3)]
+    assert max(spans) - min(spans) <= max(len(sentence.spans) for sentence in few)
 
 
 def test_of_equal_shares_the_nearest_to_the_start_is_taken() -> None:
@@ -140,7 +148,7 @@ def test_of_equal_shares_the_nearest_to_the_start_is_taken() -> None:
     assert best_of({0.0: 0.1, 0.25: 0.4, 0.5: 0.4, 0.75: 0.2, 1.0: 0.3}) == 0.25
 
 
-@pytest.mark.parametrize("update", [2, 8, 14])
+@pytest.mark.parametrize("update", [2, 8, 33])
 def test_stopped_in_any_stage_it_ends_with_the_same_weights(
     start: Tagger, few: Corpus, tmp_path: Path, same_weights: Callable[..., bool], update: int
 ) -> None:

@@ -2,7 +2,7 @@
 
 Fine-tuning on few sentences learns them by heart and forgets much else. Weights between the start and the end of
 fine-tuning often tag better than both ends (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"). How far to
-go is chosen by cross-validation: each half of the sentences is tagged by what was learnt from the other half.
+go is chosen by cross-validation: each fold of the sentences is tagged by what was learnt from the others.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import long_enough
 from acclimate.recipes.recipe import Plan, chooses_for_target
 from acclimate.spelling import count
+from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.stage import LastUpdate, Stage
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+RATE = 1 / 3  # of the run's learning rate: the tagger is trained already
+FOLDS = 5
 FEWEST = 10  # labelled sentences for cross-validation; with fewer the share is DEFAULT_SHARE
 DEFAULT_SHARE = 0.5
 
@@ -51,18 +54,17 @@ def learn_labels(tagger: Tagger, plan: Plan, few: Corpus, least_updates: int, sh
 def cross_validated(
     tagger: Tagger, plan: Plan, few: Corpus, least_updates: int
 ) -> Generator[Stage, None, tuple[float, str]]:
-    """The share after which each half is tagged best by what was learnt from the other half, and how it was chosen."""
+    """The share after which each fold is tagged best by what was learnt from the others, and how it was chosen."""
     if len(few) < FEWEST:
         return DEFAULT_SHARE, f"fewer than {FEWEST} sentences are too few to choose"
     start = weights_of(tagger)
     tallies = dict.fromkeys(SHARES, Tally())
-    halves = two_halves(few, plan.seed)
-    for number, (learnt, held_out) in enumerate((halves, halves[::-1]), 1):
-        yield fine_tuning(tagger, plan, learnt, least_updates, f"half-{number}")
+    for number, (learnt, held_out) in enumerate(folds(few, FOLDS, plan.seed), 1):
+        yield fine_tuning(tagger, plan, learnt, least_updates, f"fold-{number}")
         for share in interpolated(tagger, start):
             tallies[share] += score(held_out, predict(tagger, held_out)).span
         tagger.load_state_dict(start)
-    return best_of({share: tally.f1 for share, tally in tallies.items()}), "chosen by two-fold cross-validation"
+    return best_of({share: tally.f1 for share, tally in tallies.items()}), f"chosen by {FOLDS}-fold cross-validation"
 
 
 def best_of(scores: Mapping[float, float]) -> float:
@@ -73,6 +75,8 @@ def best_of(scores: Mapping[float, float]) -> float:
 def fine_tuning(tagger: Tagger, plan: Plan, few: Corpus, least_updates: int, name: str) -> Stage:
     batches = plan.batches(tagger, {SOURCE: few})
     training = long_enough(plan.training, batches.epoch_length, least_updates)
+    rate = RATE * (training.learning_rate or default_learning_rate(tagger))
+    training = training.model_copy(update={"learning_rate": rate})
     return Stage(name, {"tag": Tagging()}, batches, training, selector=LastUpdate())
 
 
@@ -92,10 +96,11 @@ def weights_of(tagger: Tagger) -> Weights:
     return {name: weight.detach().clone() for name, weight in tagger.state_dict().items()}
 
 
-def two_halves(few: Corpus, seed: int) -> tuple[Corpus, Corpus]:
-    """Two random halves with nearly as many labelled spans each."""
+def folds(few: Corpus, number: int, seed: int) -> list[tuple[Corpus, Corpus]]:
+    """Random folds with nearly as many labelled spans each: the sentences of the others, and those of the fold."""
     order = list(range(len(few)))
     random.Random(seed).shuffle(order)
     if few.kind != "plain":
-        order.sort(key=lambda number: len(few[number].spans))
-    return few.select(order[::2]), few.select(order[1::2])
+        order.sort(key=lambda place: len(few[place].spans))
+    parts = [order[first::number] for first in range(number)]
+    return [(few.select([place for place in order if place not in part]), few.select(part)) for part in parts]
