@@ -109,7 +109,7 @@ def adapt_command(
 ) -> None:
     """Adapt a tagger from a labelled source to a target domain, and compare it with not adapting.
 
-    Without options it runs on what ships: bundled news to bundled social posts.
+    Without options it shows an example on what ships: the tagger `general` learns social posts from 100 labelled ones.
 
     With --target and no --source it adapts a trained tagger (--start) without the text that it was trained on.
 
@@ -122,11 +122,11 @@ def adapt_command(
     given = as_settings(locals(), _SETTINGS)
     from acclimate.cli.adapt_run import run_adapt
     from acclimate.cli.settings import AdaptSettings
-    from acclimate.cli.task import with_fitting_encoder, with_own_source, with_start
+    from acclimate.cli.task import with_first_run, with_fitting_encoder, with_own_source, with_start
     from acclimate.recipes.catalogue import default_recipe
     from acclimate.settings import complete, gathered
 
-    values = with_own_source(with_start(gathered(config, given, assignments)))
+    values = with_own_source(with_start(with_first_run(gathered(config, given, assignments))))
     nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
     if nothing_to_adapt_to:
         values.setdefault("recipe", default_recipe(has_target=False))

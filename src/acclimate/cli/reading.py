@@ -155,8 +155,8 @@ def read_stream(name: str, reading: ReadingSettings, words: int) -> CorpusStream
 def _bundled_part(name: str) -> Corpus:
     domain, slash, part = name.partition("/")
     part = part if slash else "train"
-    if part not in PARTS:
-        raise UsageError(f"{name}: a bundled corpus has the parts {', '.join(PARTS)}.")
+    if part not in (*PARTS, "few"):
+        raise UsageError(f"{name}: a bundled corpus has the parts {', '.join(PARTS)}, and few: 100 sentences of train.")
     corpus: Corpus = getattr(load_bundled(domain), part)
     return corpus
 

@@ -232,6 +232,14 @@ def print_coverage(
         warn("No word of the text has a vector, so they are of no use. Are they for another language?")
 
 
+FIRST_RUN = {"source": None, "target": None, "target_labelled": "social/few", "target_test": "social/test"}
+
+
+def with_first_run(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Who names no corpus, recipe or tagger sees the example: `general`, adapted to posts by 100 labelled ones."""
+    return dict(values) if set(values) - {"seed", "training", "minutes"} else {**values, **FIRST_RUN}
+
+
 def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with a target or a start and no source adapt that tagger without a source."""
     tagger = values.get("tagger") or {}
@@ -265,10 +273,13 @@ def default_folder(settings: AdaptSettings, fingerprint: Mapping[str, Any], over
 
 
 def name_of_task(settings: CorporaSettings, start: str | None = None) -> str:
-    """news-to-social; with several sources, news-and-btc-to-social; without any, general-to-social."""
+    """news-to-social; with several sources, news-and-btc-to-social; without any, general-to-notes."""
     sources = "-and-".join(name.replace("/", "-") for name in sources_of(settings.source))
     sources = sources or (Path(start).name if start else "nothing")
-    return f"{sources}-to-{Path(settings.target).name.split('.')[0]}" if settings.target else sources
+    target = settings.target or settings.target_labelled
+    if target is None:
+        return sources
+    return f"{sources}-to-{target.replace('/', '-') if is_bundled(target) else Path(target).name.split('.')[0]}"
 
 
 def _is_free(folder: Path, fingerprint: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, Read
 from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv
 from acclimate.data.readers.tagging import to_sentences
 from acclimate.data.schemes import SCHEMES, Scheme
+from acclimate.data.subsets import take_sentences
 from acclimate.spelling import argument, did_you_mean
 
 Name = TypeVar("Name", bound=str)
@@ -337,6 +338,11 @@ class Domain(NamedTuple):
     dev: Corpus
     test: Corpus
     unlabelled: Corpus
+
+    @property
+    def few(self) -> Corpus:
+        """100 sentences of train, always the same ones."""
+        return take_sentences(self.train, 100, seed=0).renamed(self.train.name.replace("train", "few"))
 
     @property
     def text(self) -> Corpus:
