@@ -161,6 +161,17 @@ def test_without_normalising_the_vectors_keep_their_length(build: Callable[..., 
     torch.testing.assert_close(objective.vectors(view), view.sentence_vectors @ objective.project.weight.T)
 
 
+def test_both_ways_is_the_mean_of_the_two(build: Callable[..., Tagger], news: Corpus, tweets: Corpus) -> None:
+    tagger = build().eval()
+    one, both = contrast(tagger), contrast(tagger, symmetric=True)
+    views = tagger.view(news[:3].sentences), tagger.view(tweets[:3].sentences)
+    anchors = torch.cat([one.vectors(view) for view in views])
+    one.before_update(0)
+    twins = torch.cat([one.vectors(one.twin(view)) for view in views])
+    expected = (contrastive_losses(anchors, twins) + contrastive_losses(twins, anchors)).mean() / 2
+    torch.testing.assert_close(both(*views), expected)
+
+
 def test_one_domain_is_enough_and_none_is_not(build: Callable[..., Tagger], news: Corpus) -> None:
     tagger = build().eval()
     objective = contrast(tagger)

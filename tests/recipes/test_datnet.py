@@ -93,7 +93,7 @@ def test_every_form_of_it_runs(build: Build, news, tweets, encoder: str, head: s
         {"discriminator": "plain", "ramp": True},
         {"discriminator": "none"},
         {"adversarial": False},
-        {"carry": False},
+        {"direction": "full", "carry": False},
         {"scope": "token"},
         {"scope": "batch"},
         {"normalise": "none"},

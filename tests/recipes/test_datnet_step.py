@@ -307,9 +307,10 @@ def by_hand(update: Update, guide: Callable[[View, View], Tensor]) -> dict[str, 
     return {d: g / g.flatten(1).norm(dim=1).view(-1, 1, 1) for d, g in zip((SOURCE, TARGET), along, strict=True)}
 
 
-def test_the_noise_follows_the_task_alone(make: Make) -> None:
+@pytest.mark.parametrize("direction", ["task", "full"])
+def test_the_noise_follows_the_task_alone_or_the_discriminator_as_it_is_too(make: Make, direction: str) -> None:
     radius = {"source_words": 1, "target_words": 1, "characters": 0}
-    update = make(radius=radius, discriminator="plain")
+    update = make(direction=direction, radius=radius, discriminator="plain")
     # a discriminator that says something
     nn.init.normal_(update.discriminator.score.weight, std=20)
     noise, _ = caught(update, update.step)
@@ -321,7 +322,7 @@ def test_the_noise_follows_the_task_alone(make: Make) -> None:
     for name, guide in guides.items():
         expected = by_hand(update, guide)
         same = all(torch.allclose(noise[domain]["words"], expected[domain], atol=1e-5) for domain in (SOURCE, TARGET))
-        assert same == (name == "task"), name
+        assert same == (name == direction), name
 
 
 def test_the_noise_of_a_sentence_does_not_hang_on_its_neighbours(make: Make) -> None:
@@ -383,7 +384,7 @@ def test_widths_can_be_chosen(make: Make) -> None:
 
 def test_only_the_clean_task_is_an_objective_of_the_adversarial_one(make: Make) -> None:
     """The discriminator must stand once in a checkpoint, and be moved once."""
-    update = make()
+    update = make(direction="full")
     assert isinstance(update.stage.objectives["tag"], AdversarialTraining)
     names = [name for name, _ in update.step.named_parameters(remove_duplicate=False) if "pooling" in name]
     assert names

@@ -132,6 +132,16 @@ def test_the_rates_are_those_of_the_options(still: Tagger, news: Corpus) -> None
     assert stage_of(still, news, rate=0).objectives["tag"].changes is None
 
 
+def test_the_same_features_are_dropped_in_both_passes_on_request(build: Build, news: Corpus) -> None:
+    options: dict[str, Any] = {"rate": 0, "radius": NO_NOISE}
+    for same in (True, False):
+        tagger = build(dropout=0.5, forget_rare=0.0)
+        stage = stage_of(tagger, news, same_dropout=same, **options)
+        loss_of(tagger, stage, news[:4])
+        parts = {name: float(loss) for name, loss in stage.objectives["tag"].parts.items()}
+        assert (parts["clean"] == parts["noisy"]) == same
+
+
 @pytest.mark.parametrize("scope", ["sentence", "token", "batch"])
 def test_each_scope_gives_another_noise(still: Tagger, news: Corpus, scope: str) -> None:
     options: dict[str, Any] = {"rate": 0, "radius": {"words": 1, "characters": 0}}

@@ -115,6 +115,12 @@ def test_gamma_zero_is_plain_training(build: Build, plan: Plan, same_weights: An
     assert not same_weights(taught, trained(build(), with_options(plan, gamma=0.5, rounds=2)))
 
 
+def test_the_contrast_goes_both_ways_on_request(build: Build, plan: Plan) -> None:
+    for symmetric in (False, True):
+        (only,) = stages_of(build(), with_options(plan, symmetric=symmetric, rounds=0))
+        assert only.objectives["contrast"].symmetric == symmetric
+
+
 def test_alpha_and_beta_zero_never_ask_for_a_discrepancy(
     build: Build, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,7 +143,7 @@ def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05
 
 class Contrast(Objective):
     """Contrastive loss on projected sentence vectors of both domains; `edit` makes the twins. Needs no labels.
-    `normalise` scales the vectors to length 1."""
+    `normalise` scales the vectors to length 1; `symmetric` averages with the loss of finding each twin's anchor."""
 
     def __init__(
         self,
@@ -153,13 +153,14 @@ class Contrast(Objective):
         temperature: float = 0.05,
         *,
         normalise: bool = True,
+        symmetric: bool = False,
         seed: int = 0,
     ) -> None:
         """`width` of the encoder's sentence vectors. Edits depend on the seed and the number of the update."""
         super().__init__()
         if temperature <= 0:
             raise ValueError(f"The temperature of a contrast must be above 0, not {temperature}.")
-        self.edit, self.temperature, self.normalise = edit, temperature, normalise
+        self.edit, self.temperature, self.normalise, self.symmetric = edit, temperature, normalise, symmetric
         self.project = nn.Linear(width, size, bias=False)  # W
         self.seed = seed
         self._last: list[tuple[Sentence, Sentence]] = []  # sentences of the last update, each with its twin
@@ -175,7 +176,10 @@ class Contrast(Objective):
         anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
         self._last = []
         twins = torch.cat([self.vectors(twin) for twin in self.twins(views)])
-        return contrastive_losses(anchors, twins, self.temperature).mean()
+        losses = contrastive_losses(anchors, twins, self.temperature)
+        if self.symmetric:
+            losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
+        return losses.mean()
 
     def twins(self, views: Sequence[View]) -> Iterable[View]:
         """The edited sentences of both domains."""

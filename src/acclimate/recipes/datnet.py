@@ -6,6 +6,7 @@ sentences one tagger is trained, on the source."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -79,6 +80,8 @@ class DatnetSettings(DiscriminatorSettings):
     """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
     weight: float = Field(1.0, ge=0)
     """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
+    direction: Literal["task", "full"] = "task"
+    """Gradient that the noise follows: of the tagging loss (task), plus the discriminator's, not reversed (full)."""
     carry: bool = True
     """Feed the noisy sentences to the discriminator, too."""
     schedule: Literal["joint", "alternate"] = "joint"
@@ -165,7 +168,9 @@ def adversarial(
         for domain, words in ((SOURCE, radius.source_words), (TARGET, radius.target_words))
     }
     carried = discriminator if options.carry else None
-    return AdversarialTraining(task, radii, weight=options.weight, scope=options.scope, carried=carried)
+    full = options.direction == "full"
+    guide = partial(discriminator, reverse=False) if full and discriminator is not None else None
+    return AdversarialTraining(task, radii, weight=options.weight, scope=options.scope, carried=carried, guide=guide)
 
 
 def batches_of(tagger: Tagger, plan: Plan, target: Corpus) -> Stream:

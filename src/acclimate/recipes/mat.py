@@ -67,6 +67,8 @@ class MaskedNoiseSettings(Settings):
     """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
     normalise: Normalise = "weighted"
     """How to normalise the embeddings of character-cnn-lstm, so that they cannot outgrow the noise; or none."""
+    same_dropout: bool = False
+    """Use the same dropout mask for the clean and the noisy sentences."""
     recompute_context: bool = False
     """Recompute the frozen contextual features of a sentence after a word has changed."""
 
@@ -139,7 +141,14 @@ def masked_adversarial(
     if options.rate > 0:
         words = sorted(text.vocabulary)
         changes = WordChanges(words, options.rate, options.hide, substitutes, options.recompute_context)
-    return AdversarialTraining(task, radii, weight=options.weight, scope=options.scope, changes=changes)
+    return AdversarialTraining(
+        task,
+        radii,
+        weight=options.weight,
+        scope=options.scope,
+        changes=changes,
+        same_dropout=options.same_dropout,
+    )
 
 
 def read_second(options: MatSettings) -> Corpus | None:

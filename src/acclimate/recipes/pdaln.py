@@ -63,6 +63,8 @@ class ContrastSettings(EditSettings):
     """Size of the projected sentence vectors that L_c compares."""
     normalise: bool = True
     """Scale the vectors that L_c compares to length 1."""
+    symmetric: bool = False
+    """Also compute L_c in the other direction, from the edited sentence to the original, and average both."""
     edits: Literal["both", "synonyms", "deletion"] = "both"
     """How L_c creates the edited copy of a sentence: synonyms, deletion, or both."""
 
@@ -291,6 +293,7 @@ def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
         options.vector_size,
         options.temperature,
         normalise=options.normalise,
+        symmetric=options.symmetric,
         seed=plan.seed * 1_000 + number,
     )
 

@@ -243,10 +243,62 @@ def test_what_is_carried_stands_in_no_checkpoint_a_second_time() -> None:
 # --- dropout ---
 
 
-def test_each_pass_has_a_dropout_of_its_own(dropping: Tagger, news: Corpus) -> None:
+def test_the_same_dropout_makes_both_passes_equal(dropping: Tagger, news: Corpus) -> None:
+    objective = adversarial(radii={}, same_dropout=True)
+    view = dropping.view(news[:6])
+    objective(view, NOBODY)
+    assert torch.equal(objective.parts["clean"], objective.parts["noisy"])
+
+
+def test_otherwise_each_pass_has_a_dropout_of_its_own(dropping: Tagger, news: Corpus) -> None:
     objective = adversarial(radii={})
     objective(dropping.view(news[:6]), NOBODY)
     assert not torch.allclose(objective.parts["clean"], objective.parts["noisy"], rtol=1e-3)
+
+
+def test_the_same_dropout_holds_for_transformers_and_for_two_domains(build: Build, news: Corpus, tweets) -> None:
+    tagger = build("bert", dropout=0.3).train()
+    objective = AdversarialTraining(TaggingOfAll(), {}, same_dropout=True)
+    objective(tagger.view(news[:4]), tagger.view(tweets[:4]))
+    assert torch.equal(objective.parts["clean"], objective.parts["noisy"])
+
+
+def test_the_random_numbers_go_on_after_the_replay(dropping: Tagger, news: Corpus) -> None:
+    objective, view = adversarial(radii={}, same_dropout=True), dropping.view(news[:6])
+    torch.manual_seed(5)
+    objective(view, NOBODY)
+    after, _ = torch.rand(1), torch.manual_seed(5)
+    Tagging()(View(dropping, view.sentences), NOBODY)
+    assert torch.equal(torch.rand(1), after)
+
+
+def test_features_that_were_there_before_do_not_spoil_the_same_dropout(dropping: Tagger, news: Corpus) -> None:
+    view = dropping.view(news[:6])
+    before = view.features
+    objective = adversarial(radii={}, same_dropout=True)
+    objective(view, NOBODY)
+    assert torch.equal(objective.parts["clean"], objective.parts["noisy"])
+    assert view.features is before
+
+
+@pytest.mark.parametrize("radii", [{}, RADII])
+def test_changed_words_do_not_disturb_the_dropout_of_the_others(build: Build, news: Corpus, radii: Any) -> None:
+    tagger = build(dropout=0.5, forget_rare=0.0).train()
+    memory = BestState(Tagging())
+    changes = WordChanges(sorted(news.vocabulary), rate=0.4, hide=0.5)
+    objective = adversarial(memory, radii=radii, changes=changes, same_dropout=True)
+    objective.begin(tagger)
+    torch.manual_seed(2)
+    objective(tagger.view(news[:8]), NOBODY)
+    objective.end(tagger)
+    (clean, _), (noisy, _) = memory.views
+    words = [v.inputs["words"] for v in (clean, noisy)]
+    kept = [row for row in range(8) if torch.equal(words[0][row], words[1][row])]
+    assert 0 < len(kept) < 8
+    for row in kept:  # the last layer's dropout leaves zeros; a noise moves the features, but not those
+        assert torch.equal(clean.features[row] == 0, noisy.features[row] == 0)
+        if not radii:
+            assert torch.equal(clean.features[row], noisy.features[row])
 
 
 # --- in a stage ---
@@ -327,11 +379,12 @@ def test_masking_alone_leaves_letters_shared(build: Build, news: Corpus) -> None
 
 
 @pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])
-def test_it_learns_with_everything_on(build: Build, news: Corpus, encoder: str) -> None:
+@pytest.mark.parametrize("same_dropout", [True, False])
+def test_it_learns_with_everything_on(build: Build, news: Corpus, encoder: str, same_dropout: bool) -> None:
     tagger = build(encoder)
     changes = WordChanges(sorted(news.vocabulary), rate=0.5, hide=0.5)
     before = {name: value.clone() for name, value in tagger.named_parameters()}
-    run(tagger, news, {"tag": adversarial(changes=changes)})
+    run(tagger, news, {"tag": adversarial(changes=changes, same_dropout=same_dropout)})
     assert all(value.isfinite().all() for value in tagger.parameters())
     still = [name for name, value in tagger.named_parameters() if torch.equal(value, before[name])]
     assert [name for name in still if not name.endswith("key.bias")] == []

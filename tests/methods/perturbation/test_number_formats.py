@@ -144,6 +144,15 @@ def test_a_gpu_gives_what_a_cpu_gives(build: Build, news: Corpus, encoder: str, 
 
 @devices
 @encoders
+def test_the_same_dropout_can_be_had_on_any_device(build: Build, news: Corpus, device: str, encoder: str) -> None:
+    tagger = build(encoder, dropout=0.5).to(device).train()
+    objective = AdversarialTraining(Tagging(), {}, same_dropout=True)
+    objective(tagger.view(news[:6].sentences), NOBODY)
+    assert torch.equal(objective.parts["clean"], objective.parts["noisy"])
+
+
+@devices
+@encoders
 def test_words_change_on_any_device(build: Build, news: Corpus, device: str, encoder: str) -> None:
     tagger = build(encoder).to(device).train()
     changes = WordChanges(sorted(news.vocabulary), rate=1.0, hide=0.5)

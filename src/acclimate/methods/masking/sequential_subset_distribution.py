@@ -93,7 +93,6 @@ class GumbelPath:
 
     chosen: Tensor  # (row, place), True where the noisy choice was yes
     log_product: Tensor  # (row), log of the soft choices taken, up to the last pick and not beyond
-    relaxed: Tensor  # (row, place), each soft yes up to the last pick, 0 at other places
 
 
 def gumbel_path(
@@ -107,7 +106,7 @@ def gumbel_path(
     noise = _gumbel_difference(distribution, generator)
     left = distribution.sizes  # (row)
     log_product = distribution.yes.new_zeros(len(distribution.yes))
-    chosen, relaxed = [], []
+    chosen = []
     for place, allowed in enumerate(distribution.allowed.unbind(1)):
         log_yes, log_no = distribution.choice(place, left.unsqueeze(1))
         preference = ((log_yes - log_no).squeeze(1) + noise[:, place]) / temperature  # (row)
@@ -116,9 +115,8 @@ def gumbel_path(
         taken = F.logsigmoid(torch.where(picked, preference, -preference))
         log_product = log_product + torch.where(asked, taken, 0)
         chosen.append(picked)
-        relaxed.append(torch.where(asked, preference.sigmoid(), 0))
         left = left - picked.long()
-    return GumbelPath(torch.stack(chosen, 1), log_product, torch.stack(relaxed, 1))
+    return GumbelPath(torch.stack(chosen, 1), log_product)
 
 
 def _gumbel_difference(distribution: SequentialSubsetDistribution, generator: torch.Generator | None) -> Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal
 
 import torch
@@ -109,21 +110,26 @@ class AdversarialTraining(Objective):
         scope: Scope = "sentence",
         changes: WordChanges | None = None,
         carried: Objective | None = None,
+        guide: Callable[[View, View], Tensor] | None = None,
+        same_dropout: bool = False,
     ) -> None:
-        """`radii` by domain and embedding."""
+        """`radii` by domain and embedding. The noise follows the gradient of the task plus `guide`, which counts in no
+        loss. `same_dropout` draws the noisy pass's dropout like the clean one's."""
         super().__init__()
         wrong = [radius for named in radii.values() for radius in named.values() if radius < 0]
         if wrong:
             raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
         self.task, self.weight, self.scope, self.changes = task, weight, scope, changes
         self.radii = {domain: {name: r for name, r in named.items() if r > 0} for domain, named in radii.items()}
-        self._carried = (carried,)  # in a tuple: it is an objective of its own
+        self._carried, self._guide = (carried,), (guide,)  # in tuples: they are objectives of their own
+        self.same_dropout = same_dropout
         self._changed: list[tuple[Sentence, Change]] = []  # the first few since the last notes
         self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy
 
     def begin(self, learner: Learner) -> None:
         self.task.begin(learner)
-        if any(self.radii.values()):  # every sentence has a noise of its own
+        # every sentence has a noise of its own; and a changed word must not add rows, which would shift the dropout
+        if any(self.radii.values()) or (self.same_dropout and self.changes is not None):
             self._stand_alone(learner, True)
 
     def end(self, learner: Learner) -> None:
@@ -152,18 +158,26 @@ class AdversarialTraining(Objective):
     def forward(self, source: View, target: View) -> Tensor:
         views = {SOURCE: source, TARGET: target}
         present = {domain: view for domain, view in views.items() if not isinstance(view, NoView)}
+        if self.same_dropout:  # features computed before had another dropout
+            present = {domain: View(view.tagger, view.sentences) for domain, view in present.items()}
+        state = _random_state(present) if self.same_dropout else None
         clean = self.task(*_both(present, views))
-        clean, noise = self._worst(clean, present)
+        guide = self._guide[0]
+        guided = None if guide is None else clean + guide(*_both(present, views))
+        clean, noise = self._worst(clean, present, guided)
         others = {domain: self._moved(view, noise.get(domain, {})) for domain, view in present.items()}
-        noisy = self.task(*_both(others, views))
-        if self._carried[0] is not None:
-            noisy = noisy + self._carried[0](*_both(others, views))
+        with nullcontext() if state is None else _replayed(state):
+            noisy = self.task(*_both(others, views))
+            if self._carried[0] is not None:
+                noisy = noisy + self._carried[0](*_both(others, views))
         self.parts = {"clean": clean.detach(), "noisy": noisy.detach()}
         total: Tensor = clean + self.weight * noisy
         return total
 
-    def _worst(self, clean: Tensor, views: Mapping[str, View]) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
-        """The clean loss with its gradient, and the noise that raises it most."""
+    def _worst(
+        self, clean: Tensor, views: Mapping[str, View], guided: Tensor | None = None
+    ) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
+        """The clean loss with its gradient, and the noise that raises it (or else `guided`) most."""
         asked = [
             (domain, name)
             for domain, view in views.items()
@@ -173,6 +187,8 @@ class AdversarialTraining(Objective):
         if not asked or not clean.requires_grad:
             return clean, {}
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
+        if guided is not None:
+            return clean, self._noise(views, asked, self._gradients(guided, embeddings))
         causes = [*embeddings, *self._behind(views, embeddings)]
         gradients = self._gradients(clean, causes)
         return precomputed_gradient(clean, causes, gradients), self._noise(views, asked, gradients[: len(asked)])
@@ -226,3 +242,22 @@ def _edit(change: Change) -> WordEdit:
 
 def _both(views: Mapping[str, View], otherwise: Mapping[str, View]) -> tuple[View, View]:
     return views.get(SOURCE, otherwise[SOURCE]), views.get(TARGET, otherwise[TARGET])
+
+
+def _random_state(views: Mapping[str, View]) -> dict[torch.device, Tensor]:
+    """Of the CPU, and of the GPU that the views are on; asking it synchronises."""
+    devices = {view.sentences.mask.device for view in views.values()}
+    on_gpu = {device: torch.cuda.get_rng_state(device) for device in devices if device.type == "cuda"}
+    return {torch.device("cpu"): torch.get_rng_state(), **on_gpu}
+
+
+@contextmanager
+def _replayed(state: Mapping[torch.device, Tensor]) -> Iterator[None]:
+    """The random numbers that came from this state on, once more; after that the stream continues."""
+    with torch.random.fork_rng([device for device in state if device.type == "cuda"]):
+        for device, numbers in state.items():
+            if device.type == "cuda":
+                torch.cuda.set_rng_state(numbers, device)
+            else:
+                torch.set_rng_state(numbers)
+        yield
