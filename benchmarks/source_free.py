@@ -29,11 +29,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from leaderboard import TARGETS, task_of
-from shared import finish_jobs, markdown, mean_and_deviation, rows_of
+from shared import cells_of_means, finish_and_show, markdown, parse_known, parser
 
 START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN = "start", "source-free", "fine-tuned", "new-heads", "plain"
 LINES = (START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN)
@@ -60,20 +59,7 @@ class Job:
 
 def main() -> None:
     options = arguments()
-    out = Path(options.out)
-    if not out.is_file():
-        finish_jobs({job.name: (options, job) for job in jobs_of(options)}, adapted, out, options)
-    rows = rows_of(out)
-    groups = {"four types": TARGETS, "types of their own": OWN_TARGETS}
-    text = "\n\n".join(
-        f"## {part}, {types}\n\n{table(some, targets)}"
-        for part in dict.fromkeys(row["part"] for row in rows)
-        for types, targets in groups.items()
-        if (some := [row for row in rows if row["part"] == part and row["target"] in targets])
-    )
-    print(text)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+    finish_and_show({job.name: (options, job) for job in jobs_of(options)}, adapted, tables, options)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
@@ -149,6 +135,16 @@ def options_of(variant: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in (part.partition("=") for part in variant.split(","))}
 
 
+def tables(rows: list[dict[str, Any]]) -> str:
+    groups = {"four types": TARGETS, "types of their own": OWN_TARGETS}
+    return "\n\n".join(
+        f"## {part}, {types}\n\n{table(some, targets)}"
+        for part in dict.fromkeys(row["part"] for row in rows)
+        for types, targets in groups.items()
+        if (some := [row for row in rows if row["part"] == part and row["target"] in targets])
+    )
+
+
 def table(rows: list[dict[str, Any]], among: Iterable[str]) -> str:
     """Mean ± standard deviation of the seeds; `left` counts the runs in which the guard kept the start."""
     targets = [target for target in among if any(row["target"] == target for row in rows)]
@@ -156,11 +152,8 @@ def table(rows: list[dict[str, Any]], among: Iterable[str]) -> str:
     for line, labels in dict.fromkeys((row["line"], row["labels"]) for row in sorted(rows, key=_order)):
         own = [row for row in rows if (row["line"], row["labels"]) == (line, labels)]
         found = {(row["target"], row["seed"]): row["f1"] for row in own}
-        seeds = sorted({seed for _, seed in found if all((target, seed) in found for target in targets)})
-        means = [fmean(found[target, seed] for target in targets) for seed in seeds]
-        cells = [mean_and_deviation([f1 for (own, _), f1 in found.items() if own == target]) for target in targets]
         left = sum(row.get("kept") == 0 for row in own)
-        shown.append([line, labels, *cells, mean_and_deviation(means), f"{left} of {len(own)}"])
+        shown.append([line, labels, *cells_of_means(found, targets), f"{left} of {len(own)}"])
     return markdown(["", "labels", *targets, "mean", "left"], shown)
 
 
@@ -170,27 +163,18 @@ def _order(row: dict[str, Any]) -> tuple[int, int, str]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="FOLDER")
-    parser.add_argument("--out", required=True, metavar="DIR", help="or a file of rows")
-    parser.add_argument("--start", default="general", metavar="FOLDER", help="a tagger, or the name of a shipped one")
-    parser.add_argument("--targets", default=",".join(TARGETS))
-    parser.add_argument("--own-targets", default=",".join(OWN_TARGETS))
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--labels", default="0,20,50,100", metavar="NUMBERS", help="of labelled target sentences")
-    parser.add_argument("--lines", default=",".join(LINES))
-    parser.add_argument("--variant", action="append", default=[], metavar="A=B,C=D")
-    parser.add_argument("--judges", action="store_true", help="score other target sentences, to choose by")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at once")
-    parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
-    parser.add_argument("--table", metavar="FILE")
-    options = parser.parse_args()
-    for name in ("lines", "targets", "own_targets"):
-        setattr(options, name, [part for part in getattr(options, name).split(",") if part])
-    for name in ("seeds", "labels"):
-        setattr(options, name, [int(number) for number in getattr(options, name).split(",")])
-    return options
+    made = parser(
+        __doc__,
+        "data out seeds jobs minutes limit table",
+        start=("general", "a tagger, or the name of a shipped one"),
+        targets=list(TARGETS),
+        own_targets=list(OWN_TARGETS),
+        labels=([0, 20, 50, 100], "numbers of labelled target sentences"),
+        lines=list(LINES),
+        judges=(False, "score other target sentences, to choose by"),
+    )
+    made.add_argument("--variant", action="append", default=[], metavar="A=B,C=D", help="a line with other options")
+    return parse_known(made, targets=TARGETS, lines=LINES)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from leaderboard import TARGETS, task_of
 from open_corpora import MAPS, evaluation_texts, naively, open_corpora, recased, with_noise, without
-from shared import finish_jobs, markdown, mean_and_deviation, rows_of
+from shared import cells_of_means, finish_and_show, markdown, parse_known, parser
 
 # graphs of many processes wait for one another: 16 trainings on one GPU are faster without them
 TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0, "cuda_graphs": False}
@@ -70,13 +69,7 @@ LINES = {
 
 def main() -> None:
     options = arguments()
-    out = Path(options.out)
-    if out.is_dir() or not out.exists():
-        finish_jobs({name_of(job): (options, *job) for job in jobs_of(options)}, learn, out, options)
-    text = tables(rows_of(out))
-    print(text)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+    finish_and_show({name_of(job): (options, *job) for job in jobs_of(options)}, learn, tables, options)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
@@ -200,39 +193,25 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = []
     for line in [name for name in LINES if any(row["line"] == name for row in rows)]:
         own = {(row["target"], row["seed"]): row["f1"] for row in rows if row["line"] == line}
-        seeds = sorted({seed for _, seed in own})
-        means = [fmean(own[target, seed] for target in seven) for seed in seeds] if seven else []
-        cells = [
-            mean_and_deviation([own[target, seed] for seed in seeds if (target, seed) in own]) for target in columns
-        ]
-        lines.append([line, *cells, mean_and_deviation(means)])
+        lines.append([line, *cells_of_means(own, columns)[:-1], cells_of_means(own, seven)[-1] if seven else ""])
     return markdown(["sources", *columns, "mean of seven"], lines)
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="FOLDER")
-    parser.add_argument("--out", required=True, metavar="DIR", help="or a file of rows")
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at once")
-    parser.add_argument("--lines", default=",".join(LINES))
-    parser.add_argument("--with-labels", default="conll2003,all-naive,all-partial,all-heads,open-partial")
-    parser.add_argument("--labels", default="0,100", metavar="NUMBERS", help="of labelled target sentences")
-    parser.add_argument("--typing", default=f"{TYPED},{TYPELESS}")
-    parser.add_argument("--targets", default=",".join(TARGETS))
-    parser.add_argument("--encoder", default="acclimate-mini")
-    parser.add_argument("--updates", type=int, default=800)
-    parser.add_argument("--more", type=int, default=150, help="updates with labelled target sentences")
-    parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
-    parser.add_argument("--table", metavar="FILE")
-    options = parser.parse_args()
-    options.judges = False
-    for name in ("lines", "typing", "targets", "with_labels"):
-        setattr(options, name, getattr(options, name).split(","))
-    for name in ("seeds", "labels"):
-        setattr(options, name, [int(number) for number in getattr(options, name).split(",")])
-    return options
+    made = parser(
+        __doc__,
+        "data out seeds jobs minutes limit table",
+        lines=list(LINES),
+        with_labels=["conll2003", "all-naive", "all-partial", "all-heads", "open-partial"],
+        labels=([0, 100], "numbers of labelled target sentences"),
+        typing=[TYPED, TYPELESS],
+        targets=list(TARGETS),
+        encoder="acclimate-mini",
+        updates=800,
+        more=(150, "updates with labelled target sentences"),
+        judges=(False, "score target sentences that are neither dev nor test"),
+    )
+    return parse_known(made, lines=LINES, with_labels=LINES, typing=(TYPED, TYPELESS), targets=TARGETS)
 
 
 if __name__ == "__main__":
