@@ -112,7 +112,8 @@ class Features:
 
 
 def run_page(run: RunData, look: Look) -> str:
-    under = f"Recipe {run.recipe}, seed {run.seed}. A tagger for {run.source} was adapted to {run.target}."
+    tagger = f"A tagger for {run.source}" if run.has_source else f"The tagger {run.source}"
+    under = f"Recipe {run.recipe}, seed {run.seed}. {tagger} was adapted to {run.target}."
     if not run.is_adapted:
         under = f"Recipe {run.recipe}, seed {run.seed}. Nothing was adapted: the recipe is a baseline."
     opening = None if look.only else _opening(run, score_lines(run))

@@ -74,6 +74,11 @@ class RunData:
     learnt: Shared | None = None  # how much of the target's test was learnt with labels; None of older runs
 
     @property
+    def has_source(self) -> bool:
+        """Whether the tagger learnt from a source in this run."""
+        return self.report.get("before") != START.name
+
+    @property
     def reservation(self) -> Reservation | None:
         """Why nothing may be claimed of what changed; None as well where nothing was adapted."""
         if not self.is_adapted:

@@ -189,6 +189,8 @@ def _more(run: RunData) -> Iterator[Block]:
     """Everything else that was counted, folded away."""
     for domain in DOMAIN_NAMES:
         if domain not in run.changes:
+            if domain == SOURCE and not run.has_source:
+                continue
             why = f"no labelled {domain} test sentences were given, or the tagger is not for them."
             yield Text(f"The {domain} has no score: {why}", "note")
             continue
