@@ -148,9 +148,6 @@ def learn_student(options: argparse.Namespace, case: Case, way: str, size: int) 
     return rows
 
 
-# ----------------------------------------------------------------------------------------------------------- tables
-
-
 def tables(rows: list[dict[str, Any]]) -> str:
     shown = []
     for labels, typing in product((0, 100), TYPING):

@@ -139,9 +139,6 @@ def rows_of(race: Race, labels: int, typing: str) -> list[dict[str, Any]]:
     return rows
 
 
-# ----------------------------------------------------------------------------------------------------------- tables
-
-
 def tables(races: Sequence[Race], labels: int) -> str:
     reference = PLAIN if labels else "source-only"
     scores = (

@@ -174,9 +174,6 @@ def measured(options: argparse.Namespace, typing: str) -> dict[tuple[str, str], 
     return golds(options.data, typing, options.limit)
 
 
-# ----------------------------------------------------------------------------------------------------------- tables
-
-
 def tables(rows: list[dict[str, Any]]) -> str:
     shown = []
     for labels, typing, part in product((0, 100), (TYPED, TYPELESS), ("test", "judges", "lower", "upper", "dev")):
