@@ -164,9 +164,8 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "spacy-python json",
+        "encoder spacy-python json",
         data=".",
-        encoder="acclimate-mini",
         parts=list(PARTS),
         sentences=(500, "how many of the test sentences `speed` reads"),
         rounds=(5, "of `speed` and `pos`; the median counts"),
