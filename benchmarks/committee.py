@@ -25,7 +25,7 @@ from typing import Any
 
 import leaderboard
 from leaderboard import TARGETS, TYPING, task_of
-from shared import cells_of_means, finish_and_show, finish_jobs, markdown, parse_known, parser, show
+from shared import cells_of_means, f1_of, finish_and_show, finish_jobs, markdown, parse_known, parser, show
 
 WAYS = ("vote", "marginals", "vote-warm")
 
@@ -44,7 +44,7 @@ class Case:
         return f"{self.target}_{self.labels}_{self.typing}_{self.seed}"
 
     def row(self, line: str, f1: float, began: float, **more: Any) -> dict[str, Any]:
-        return {**vars(self), "line": line, "f1": 100 * f1, "seconds": time.monotonic() - began, **more}
+        return {**vars(self), "line": line, "f1": f1, "seconds": time.monotonic() - began, **more}
 
 
 def main() -> None:
@@ -113,7 +113,7 @@ def learn_member(options: argparse.Namespace, case: Case, number: int) -> list[d
     tagger = Tagger.load(run.folder, device_for(run.settings.training))
     (run.folder / "test").mkdir(exist_ok=True)
     write_answer(tagger, run.folder / "test", test.unlabelled(), True)
-    row = case.row("member", read_run(run, test).f1 or 0.0, began, number=number, recipe=run.recipe)
+    row = case.row("member", 100 * (read_run(run, test).f1 or 0.0), began, number=number, recipe=run.recipe)
     return [{**row, "seconds": seconds}]
 
 
@@ -123,7 +123,6 @@ def learn_student(options: argparse.Namespace, case: Case, way: str, size: int) 
     from acclimate.comparison.results import read_run
     from acclimate.data.votes import agreed, averaged, open_share, voted
     from acclimate.evaluation.scores import score
-    from acclimate.inference.predict import predict
     from acclimate.model.tagger import Tagger
     from acclimate.runs.train import train_run
 
@@ -137,18 +136,15 @@ def learn_student(options: argparse.Namespace, case: Case, way: str, size: int) 
     own, settings = student_of(task, settings_of(options, case), text)
     start = Tagger.load(members[0].folder) if way == "vote-warm" else None
     student = train_run(own, settings, tagger=start, baseline="none").tagger
-    f1 = score(test, predict(student, test)).span.f1
+    f1 = f1_of(student, test)
     rows = [case.row(f"student of {way}", f1, began, size=size, open=open_share(text), sentences=len(text))]
     if way == "vote":
         found = voted([read_run(run, test).predicted for run in members])
-        rows.append(case.row("vote", score(test, found).span.f1, began, size=size))
+        rows.append(case.row("vote", 100 * score(test, found).span.f1, began, size=size))
     if soft:
         found = averaged([read_answer(run.folder / "test", test.unlabelled(), True) for run in members]).likeliest()
-        rows.append(case.row("mean", score(test, found).span.f1, began, size=size))
+        rows.append(case.row("mean", 100 * score(test, found).span.f1, began, size=size))
     return rows
-
-
-# ----------------------------------------------------------------------------------------------------------- tables
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
@@ -178,16 +174,12 @@ def table(rows: list[dict[str, Any]]) -> str:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "data out seeds jobs minutes limit set table",
+        "data out seeds jobs minutes limit labels encoder tuning judges set table",
         targets=list(TARGETS),
-        labels=([0, 100], "numbers of labelled target sentences"),
         typing=["typed"],
         sizes=([1, 2, 3, 5, 8], "numbers of members"),
         ways=(list(WAYS), "what students learn"),
         recipes=(["acclimate"], "of the members, in turn"),
-        encoder="acclimate-mini",
-        tuning=(300, "updates of domain tuning"),
-        judges=(False, "score target sentences that are neither dev nor test"),
     )
     return parse_known(made, targets=TARGETS, typing=TYPING, ways=WAYS)
 

@@ -123,9 +123,6 @@ def weigh_wheel() -> dict[str, Any]:
         return {"part": "wheel", "file": wheel.name, "megabytes": wheel.stat().st_size / 1e6}
 
 
-# ---------------------------------------------------------------------------------------------------------- reports
-
-
 def show_pos(result: dict[str, Any]) -> str:
     rows = []
     for name, row in result["taggers"].items():
@@ -141,9 +138,6 @@ def show_speed(result: dict[str, Any]) -> str:
     speeds = result["words_per_second"].items()
     rows = [[way, f"{speed:,.0f}", f"{result['best'][way]:,.0f}"] for way, speed in speeds]
     return f"{title}\n{markdown(['', 'words/s', 'best'], rows)}"
-
-
-# ------------------------------------------------------------------------------------------------------------- main
 
 
 def main() -> None:
@@ -170,9 +164,8 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "spacy-python json",
+        "encoder spacy-python json",
         data=".",
-        encoder="acclimate-mini",
         parts=list(PARTS),
         sentences=(500, "how many of the test sentences `speed` reads"),
         rounds=(5, "of `speed` and `pos`; the median counts"),
@@ -181,9 +174,6 @@ def arguments() -> argparse.Namespace:
     made.add_argument("--worker", choices=["acclimate", "spacy"], help=argparse.SUPPRESS)
     made.add_argument("--text", type=Path, help=argparse.SUPPRESS)
     return parse_known(made, parts=PARTS)
-
-
-# ---------------------------------------------------------------------------------------------------------- workers
 
 
 def work(name: str, tagger: str, text: Path) -> None:

@@ -29,7 +29,7 @@ from statistics import fmean
 from typing import Any
 
 from open_corpora import LEAST_WORDS, MAPS, TYPES, evaluation_texts, hashes, spelling_of, with_noise, write_hashes
-from shared import one_thread, parser
+from shared import f1_of, one_thread, parser, train
 from sources import TRAINING, TYPED, golds, open_texts
 
 NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
@@ -82,7 +82,7 @@ def learn_member(options: argparse.Namespace, seed: int) -> dict[str, Any]:
 
     file = Path(options.out) / "members" / f"{seed}.json"
     if not file.exists():
-        tagger = train(options, labelled(options, seed), seed, options.updates)
+        tagger = learn(options, labelled(options, seed), seed, options.updates)
         tagged = predict(tagger, text_of(options))
         spans = [[(span.start, span.end, span.label) for span in sentence.spans] for sentence in tagged]
         file.write_text(json.dumps({"name": "member", "seed": seed, "f1": scores(options, tagger), "spans": spans}))
@@ -100,7 +100,7 @@ def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     answers = [answer_of(text, json.loads(file.read_text())["spans"]) for file in files]
     voted = replace(agreed(answers), name="text", annotates=TYPES)
     corpora = [*labelled(options, seed), with_noise(voted, NOISE_OF_TEXT, seed)]
-    tagger = train(options, corpora, seed, options.student_updates)
+    tagger = learn(options, corpora, seed, options.student_updates)
     small = copy.deepcopy(tagger).cpu().half()
     small.seen = None  # the words of the training text are not shipped
     folder = Path(options.out) / f"student-{seed}"
@@ -129,26 +129,17 @@ def text_of(options: argparse.Namespace) -> Any:
         return Corpus.of_texts(file.read().splitlines()[: options.limit])
 
 
-def train(options: argparse.Namespace, corpora: list[Any], seed: int, updates: int) -> Any:
+def learn(options: argparse.Namespace, corpora: list[Any], seed: int, updates: int) -> Any:
     from acclimate.data.sources import join_sources
-    from acclimate.runs.settings import RunSettings
     from acclimate.runs.task import Task
-    from acclimate.runs.train import train_run
-    from acclimate.settings import complete
 
-    training = {**TRAINING, "updates": updates}
-    values: dict[str, Any] = {"seed": seed, "recipe": "source-only", "select": "last", "training": training}
-    values["sources"] = {"hidden_odds": options.hidden_odds}
-    settings = complete(RunSettings, values, where="general")
-    return train_run(Task(join_sources(corpora)), settings, baseline="none").tagger
+    values = {"sources": {"hidden_odds": options.hidden_odds}, "training": {**TRAINING, "updates": updates}}
+    return train(Task(join_sources(corpora)), recipe="source-only", seed=seed, **values).tagger
 
 
 def scores(options: argparse.Namespace, tagger: Any) -> dict[str, float]:
-    from acclimate.evaluation.scores import score
-    from acclimate.inference.predict import predict
-
     parts = golds(options.data, TYPED, options.limit).items()
-    return {f"{name}/{part}": 100 * score(gold, predict(tagger, gold)).span.f1 for (name, part), gold in parts}
+    return {f"{name}/{part}": f1_of(tagger, gold) for (name, part), gold in parts}
 
 
 def draw_text(options: argparse.Namespace) -> None:

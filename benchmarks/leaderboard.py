@@ -139,9 +139,6 @@ def rows_of(race: Race, labels: int, typing: str) -> list[dict[str, Any]]:
     return rows
 
 
-# ----------------------------------------------------------------------------------------------------------- tables
-
-
 def tables(races: Sequence[Race], labels: int) -> str:
     reference = PLAIN if labels else "source-only"
     scores = (
@@ -206,14 +203,10 @@ def arguments() -> argparse.Namespace:
 
     made = parser(
         __doc__,
-        "data out seeds jobs limit set table",
+        "data out seeds jobs limit labels encoder tuning judges set table",
         targets=list(TARGETS),
-        labels=([0, 100], "numbers of labelled target sentences"),
         typing=list(TYPING),
         recipes=[name for name in RECIPES if name != "compose"],
-        encoder="acclimate-mini",
-        tuning=(300, "updates of domain tuning"),
-        judges=(False, "score target sentences that are neither dev nor test"),
     )
     made.add_argument("--option", action="append", default=[], metavar="RECIPE.A=B", help="an option of a recipe")
     return parse_known(made, targets=TARGETS, typing=TYPING, recipes=RECIPES)

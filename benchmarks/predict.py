@@ -146,9 +146,6 @@ def table(systems: dict[str, Any], remarks: list[str], headline: str) -> str:
     return "\n".join([*lines, *remarks])
 
 
-# ---------------------------------------------------------------------------------------------------------- workers
-
-
 @dataclass
 class System:
     """What a worker needs to know of its library."""

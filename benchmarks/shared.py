@@ -39,6 +39,10 @@ COMMON: dict[str, dict[str, Any]] = {
     "jobs": {"type": int, "default": 1, "metavar": "N", "help": "trainings at once"},
     "minutes": {"type": float, "default": 1e6, "help": "after which no job begins"},
     "limit": {"type": int, "metavar": "N", "help": "for a trial: so many sentences of every part"},
+    "encoder": {"default": "acclimate-mini"},
+    "labels": {"type": several(int), "default": [0, 100], "help": "numbers of labelled target sentences"},
+    "tuning": {"type": int, "default": 300, "help": "updates of domain tuning"},
+    "judges": {"action": "store_true", "help": "score other target sentences than dev and test, to choose by"},
     "set": {"action": "append", "default": [], "metavar": "A.B=C", "help": "a setting"},
     "table": {"metavar": "FILE", "help": "also write the tables there"},
     "json": {"type": Path, "metavar": "FILE", "help": "also write the numbers there"},
@@ -226,6 +230,23 @@ def _timely(end: float, work: Callable[..., list[dict[str, Any]]], given: tuple[
         return False
     file.write_text("".join(json.dumps(row) + "\n" for row in work(*given)))
     return True
+
+
+def train(task: Any, tagger: Any = None, /, **settings: Any) -> Any:
+    """A training that keeps its last state unless told otherwise; the outcome has the tagger."""
+    from acclimate.runs.settings import RunSettings
+    from acclimate.runs.train import train_run
+    from acclimate.settings import complete
+
+    return train_run(task, complete(RunSettings, {"select": "last", **settings}), tagger=tagger, baseline="none")
+
+
+def f1_of(tagger: Any, gold: Any) -> float:
+    """Span F1 in percent. A name whose type the tagger does not know is missed."""
+    from acclimate.evaluation.scores import score
+    from acclimate.inference.predict import predict
+
+    return 100 * score(gold, predict(tagger, gold)).span.f1
 
 
 def one_thread() -> None:

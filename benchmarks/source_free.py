@@ -25,6 +25,7 @@ file of rows, its tables are printed, and nothing is trained.
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from leaderboard import TARGETS, task_of
-from shared import cells_of_means, finish_and_show, markdown, parse_known, parser
+from shared import cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
 
 START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN = "start", "source-free", "fine-tuned", "new-heads", "plain"
 LINES = (START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN)
@@ -79,42 +80,28 @@ def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
 
 def adapted(options: argparse.Namespace, job: Job) -> list[dict[str, Any]]:
     """Train one line and score it; one row."""
-    import time
-
-    from acclimate.evaluation.scores import score
-    from acclimate.inference.predict import predict
     from acclimate.model.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
-    from acclimate.runs.settings import RunSettings
     from acclimate.runs.task import Task
-    from acclimate.runs.train import train_run
-    from acclimate.settings import complete
 
     begun = time.monotonic()
     own_types = job.target in OWN_TARGETS
     drawn, test = own_task(options, job) if own_types else task_of(options, job.target, job.labels, "typed", job.seed)
     row: dict[str, Any] = {**asdict(job), "sentences": len(test)}
     if job.line == START:
-        start = Tagger.load(resolved_tagger(options.start))
-        return [{**row, "f1": 100 * score(test, predict(start, test)).span.f1}]
+        return [{**row, "f1": f1_of(Tagger.load(resolved_tagger(options.start)), test)}]
     encoder = {"encoder": str(resolved_tagger(options.start) / "encoder")}
     taggers: dict[str, dict[str, Any]] = {PLAIN: {}, NEW_HEADS: encoder}
-    settings = complete(
-        RunSettings,
-        {
-            "recipe": "target-only" if job.line in FROM_LABELS else SOURCE_FREE,
-            "seed": job.seed,
-            "select": "last",
-            "training": TRAINING,
-            "tagger": taggers.get(job.line, {"start": options.start}),
-            "options": {} if job.line in LINES else options_of(job.line),
-        },
-        where="source_free",
+    outcome = train(
+        Task(target=drawn.target, target_labelled=drawn.target_labelled),
+        recipe="target-only" if job.line in FROM_LABELS else SOURCE_FREE,
+        seed=job.seed,
+        training=TRAINING,
+        tagger=taggers.get(job.line, {"start": options.start}),
+        options={} if job.line in LINES else options_of(job.line),
     )
-    task = Task(target=drawn.target, target_labelled=drawn.target_labelled)
-    outcome = train_run(task, settings, baseline="none")
     stage = outcome.stages[-1]
-    row["f1"] = 100 * score(test, predict(outcome.tagger, test)).span.f1  # a type that no label shows is missed
+    row["f1"] = f1_of(outcome.tagger, test)
     row["seconds"] = round(time.monotonic() - begun, 1)
     return [{**row, "updates": stage["updates"], "kept": stage["kept_update"], "watched": stage["score"]}]
 
@@ -165,13 +152,12 @@ def _order(row: dict[str, Any]) -> tuple[int, int, str]:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "data out seeds jobs minutes limit table",
+        "data out seeds jobs minutes limit judges table",
         start=("general", "a tagger, or the name of a shipped one"),
         targets=list(TARGETS),
         own_targets=list(OWN_TARGETS),
         labels=([0, 20, 50, 100], "numbers of labelled target sentences"),
         lines=list(LINES),
-        judges=(False, "score other target sentences, to choose by"),
     )
     made.add_argument("--variant", action="append", default=[], metavar="A=B,C=D", help="a line with other options")
     return parse_known(made, targets=TARGETS, lines=LINES)

@@ -24,7 +24,7 @@ from typing import Any
 
 from leaderboard import TARGETS, task_of
 from open_corpora import MAPS, evaluation_texts, naively, open_corpora, recased, with_noise, without
-from shared import cells_of_means, finish_and_show, markdown, parse_known, parser
+from shared import cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
 
 # graphs of many processes wait for one another: 16 trainings on one GPU are faster without them
 TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0, "cuda_graphs": False}
@@ -85,30 +85,20 @@ def name_of(job: tuple[str, str, int]) -> str:
 
 def learn(options: argparse.Namespace, line: str, typing: str, seed: int) -> list[dict[str, Any]]:
     """Train one line with one seed; a row for each target, part and number of labels."""
-    from acclimate.evaluation.scores import score
-    from acclimate.inference.predict import predict
-    from acclimate.runs.settings import RunSettings
     from acclimate.runs.task import Task
-    from acclimate.runs.train import train_run
-    from acclimate.settings import complete
 
     chosen = LINES[line]
     source = sources(options.data, line, typing, seed, options.limit)
     updates = round(options.updates * chosen.times)
     mix = {"smoothing": chosen.smoothing, "heads": chosen.heads, "hidden_odds": chosen.hidden_odds}
-    given = {"seed": seed, "select": "last", "sources": mix, "tagger": {"encoder": options.encoder}}
-    settings = complete(
-        RunSettings,
-        {**given, "recipe": "source-only", "training": {**TRAINING, "updates": updates}},
-        where="sources",
-    )
+    given: dict[str, Any] = {"seed": seed, "sources": mix, "tagger": {"encoder": options.encoder}}
     started = time.monotonic()
-    tagger = train_run(Task(source), settings, baseline="none").tagger
+    tagger = train(Task(source), **given, recipe="source-only", training={**TRAINING, "updates": updates}).tagger
     about = {"line": line, "typing": typing, "seed": seed, "sentences": len(source)}
     rows = []
-    for (target, part), gold in measured(options, typing).items():
-        f1 = 100 * score(gold, predict(tagger, gold)).span.f1  # a type that no source of the line has is missed
-        rows.append({**about, "labels": 0, "target": target, "part": part, "f1": f1, "updates": updates})
+    for (target, part), gold in golds(options.data, typing, options.limit).items():
+        row = {**about, "labels": 0, "target": target, "part": part, "updates": updates}
+        rows.append({**row, "f1": f1_of(tagger, gold)})
     rows = [{**row, "seconds": time.monotonic() - started} for row in rows]
     weights = {name: weight.clone() for name, weight in tagger.state_dict().items()}
     for labels, target in product([n for n in options.labels if n and line in options.with_labels], options.targets):
@@ -117,10 +107,9 @@ def learn(options: argparse.Namespace, line: str, typing: str, seed: int) -> lis
         training = {**TRAINING, "learning_rate": 2e-4, "updates": options.more, "evaluate_every": 50}
         more = {"recipe": "la-dtl", "options": {"weight": 0}, "select": "target-dev", "training": training}
         both = Task(source, target_labelled=task.target_labelled, target_dev=task.target_dev)
-        fitted = complete(RunSettings, {**given, **more}, where="sources")
-        train_run(both, fitted, tagger=tagger, baseline="none")
+        train(both, tagger, **given, **more)
         row = {**about, "labels": labels, "target": target, "part": "test", "updates": updates + options.more}
-        rows.append({**row, "f1": 100 * score(test, predict(tagger, test)).span.f1})
+        rows.append({**row, "f1": f1_of(tagger, test)})
     return rows
 
 
@@ -170,13 +159,6 @@ def golds(data: str, typing: str, limit: int | None) -> dict[tuple[str, str], An
     return found
 
 
-def measured(options: argparse.Namespace, typing: str) -> dict[tuple[str, str], Any]:
-    return golds(options.data, typing, options.limit)
-
-
-# ----------------------------------------------------------------------------------------------------------- tables
-
-
 def tables(rows: list[dict[str, Any]]) -> str:
     shown = []
     for labels, typing, part in product((0, 100), (TYPED, TYPELESS), ("test", "judges", "lower", "upper", "dev")):
@@ -200,16 +182,13 @@ def table(rows: list[dict[str, Any]]) -> str:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "data out seeds jobs minutes limit table",
+        "data out seeds jobs minutes limit labels encoder judges table",
         lines=list(LINES),
         with_labels=["conll2003", "all-naive", "all-partial", "all-heads", "open-partial"],
-        labels=([0, 100], "numbers of labelled target sentences"),
         typing=[TYPED, TYPELESS],
         targets=list(TARGETS),
-        encoder="acclimate-mini",
         updates=800,
         more=(150, "updates with labelled target sentences"),
-        judges=(False, "score target sentences that are neither dev nor test"),
     )
     return parse_known(made, lines=LINES, with_labels=LINES, typing=(TYPED, TYPELESS), targets=TARGETS)
 

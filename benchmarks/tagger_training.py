@@ -174,9 +174,6 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *report["systems"]])
 
 
-# ---------------------------------------------------------------------------------------------------------- workers
-
-
 def work(name: str, path: Path) -> None:
     """Answer each line of the input, the name of a way to train, with the seconds that a round of updates took."""
     say = speaker()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from leaderboard import TARGETS, task_of
-from shared import finish_and_show, markdown, mean_and_deviation, parse_known, parser
+from shared import f1_of, finish_and_show, markdown, mean_and_deviation, parse_known, parser, train
 
 TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
 
@@ -34,13 +34,8 @@ def main() -> None:
 def learn(options: argparse.Namespace, target: str, updates: int, seed: int) -> list[dict[str, Any]]:
     """Tune, train, and score; one row."""
     from acclimate.data.writing import write_corpus
-    from acclimate.evaluation.scores import score
-    from acclimate.inference.predict import predict
     from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
-    from acclimate.runs.settings import RunSettings
     from acclimate.runs.task import Task
-    from acclimate.runs.train import train_run
-    from acclimate.settings import complete
 
     started = time.monotonic()
     task, test = task_of(options, target, 0, "typed", seed)
@@ -65,13 +60,11 @@ def learn(options: argparse.Namespace, target: str, updates: int, seed: int) -> 
         encoder = str(folder / "tuned")
         row |= {"before": done.loss_before, "loss": done.loss_after}
         row |= {"kept": done.kept_update, "sentences": done.sentences, "rows": done.rows_per_batch}
-    given = {"recipe": "source-only", "seed": seed, "select": "last", "tagger": {"encoder": encoder}}
     training = {**TRAINING, "updates": options.training_updates}
-    chosen = complete(RunSettings, {**given, "training": training}, where="tuning_curve")
-    tagger = train_run(Task(task.source), chosen, baseline="none").tagger
+    given = {"recipe": "source-only", "seed": seed, "tagger": {"encoder": encoder}, "training": training}
+    tagger = train(Task(task.source), **given).tagger
     shutil.rmtree(folder, ignore_errors=True)
-    f1 = 100 * score(test, predict(tagger, test)).span.f1
-    return [{**row, "f1": f1, "seconds": time.monotonic() - started}]
+    return [{**row, "f1": f1_of(tagger, test), "seconds": time.monotonic() - started}]
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -88,11 +81,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "data out seeds jobs minutes limit table",
+        "data out seeds jobs minutes limit encoder table",
         targets=["wnut2016", "crossner_science"],
         updates=[0, 100, 300, 1000, 3000, 5000, 12000],
         training_updates=400,
-        encoder="acclimate-mini",
     )
     made.add_argument("--text", action="append", default=[], type=lambda text: tuple(text.split("=", 1)))
     made.set_defaults(judges=False)
