@@ -45,7 +45,7 @@ def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
 
 COMMON: dict[str, dict[str, Any]] = {
     "data": {"metavar": "FOLDER"},
-    "out": {"required": True, "metavar": "DIR", "help": "keeps rows; or a file of rows, which is shown"},
+    "out": {"required": True, "metavar": "DIR", "help": "what is done is kept there; or a file of rows to show"},
     "seeds": {"type": several(int), "default": [1, 2, 3]},
     "jobs": {"type": int, "default": 1, "metavar": "N", "help": "trainings at once"},
     "minutes": {"type": float, "default": 1e6, "help": "after which no job begins"},
