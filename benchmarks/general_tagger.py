@@ -3,7 +3,6 @@
     python benchmarks/general_tagger.py text --data FOLDER --out text.txt.gz [--sentences 7000] --files FILE.txt.xz ...
     python benchmarks/general_tagger.py hashes --data FOLDER --text text.txt.gz --out benchmarks
     python benchmarks/general_tagger.py train --data FOLDER --text text.txt.gz --out DIR [--members 5] [--students 3]
-        [--updates 800] [--student-updates 3000] [--jobs 5]
 
 `text` draws sentences from open text; those that a board measures on are left out. `hashes` writes what is learnt and
 what is measured on, so that a test can compare them. `train` teaches a committee the open corpora, with copies in
@@ -177,12 +176,11 @@ def keep_hashes(options: argparse.Namespace) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    own = {"members": 5, "students": 3, "updates": 800, "student_updates": 3000, "text": ""}
+    own = {"members": 5, "students": 3, "updates": 800, "student_updates": 3000, "text": "", "jobs": 5}
     odds = (0.03, "that an open word is of a type that nobody looked for, as chosen on judges")
     made = parser(__doc__, "data out limit", sentences=(7000, "from each file"), hidden_odds=odds, **own)
     made.add_argument("what", choices=("text", "hashes", "train"))
     made.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
-    made.add_argument("--jobs", type=int, default=5)
     return made.parse_args()
 
 

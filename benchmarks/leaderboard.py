@@ -1,8 +1,7 @@
 """All recipes on one board: CoNLL-2003 to seven targets, with no labels of the target and with 100.
 
-    python benchmarks/leaderboard.py --data FOLDER --out DIR [--seeds 1,2,3] [--jobs 12] [--targets wnut2016,fin]
-        [--labels 0,100] [--typing typed,typeless] [--recipes source-only,mat] [--judges] [--tuning 300]
-        [--set training.epochs=1] [--option acclimate.noise=false] [--table FILE.md]
+    python benchmarks/leaderboard.py --data FOLDER --out DIR [--recipes source-only,mat] [--set training.epochs=1]
+        [--option acclimate.noise=false] [--jobs 12]
 
 Every target and seed is a comparison (`acclimate compare`) in a folder of DIR, which continues where it stopped. One
 line of DIR/results.jsonl tells each run. Data are those of src/acclimate/reproduction/datasets.yaml. Typed: the types

@@ -1,7 +1,6 @@
 """What an update of domain tuning costs under each policy, beside random masks, and that beside plain `transformers`.
 
-    python benchmarks/masking.py [--encoder base|NAME|FOLDER] [--policies random,entropy,...] [--rows 32] [--length 128]
-                                 [--updates 10] [--rounds 5] [--set policy.adversary.beta=0.3] [--profile] [--json FILE]
+    python benchmarks/masking.py [--encoder base|NAME|FOLDER] [--policies random,entropy,...] [--profile] [--json FILE]
 
 `base` is a BERT of the base size (12 x 768, 28,996 pieces) with random weights. Rows are full. Every update is the
 loop's own: masks, forward, backward, clipping, AdamW; bf16 on a GPU, float32 on a CPU. The policies take turns; the

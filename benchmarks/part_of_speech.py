@@ -32,13 +32,7 @@ SETTINGS: dict[str, Any] = {
             "character_filters": 64,
             "lstm_width": 128,
             "dropout": 0.33,
-            "contextual": {
-                "encoder": "acclimate-mini",
-                "layers": 1,
-                "pieces": "ends",
-                "width": 128,
-                "mix": "learned",
-            },
+            "contextual": {"encoder": "acclimate-mini", "layers": 1, "pieces": "ends", "width": 128, "mix": "learned"},
         },
     },
 }

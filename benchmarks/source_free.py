@@ -1,8 +1,6 @@
 """What does a trained tagger gain on seven targets without its source, and with 20, 50 or 100 labels?
 
-    python benchmarks/source_free.py --data FOLDER --out DIR [--start general] [--targets wnut2016,fin] [--seeds 1,2,3]
-        [--labels 0,20,50,100] [--jobs 15] [--minutes 9] [--judges] [--variant tuning=0.2,balance=0] [--limit N]
-        [--table FILE.md]
+    python benchmarks/source_free.py --data FOLDER --out DIR [--variant tuning=0.2,balance=0] [--jobs 15] [--minutes 9]
 
 Five lines, with span F1 in percent on each target, types made CoNLL's four (benchmarks/leaderboard.py):
 
@@ -18,8 +16,6 @@ CrossNER politics, and the one of NCBI-disease (--own-targets).
 All but `start` have the settings that they have by default. No labelled sentences but those counted take part, so none
 choose a state. The seed draws them. `--variant` adds a line: source-free with other options; it may be given several
 times. With `--judges` other target sentences are scored in place of test: choose options by these, and report the test.
-Every job writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job begins. Where DIR is a
-file of rows, its tables are printed, and nothing is trained.
 """
 
 from __future__ import annotations

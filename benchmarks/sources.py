@@ -1,14 +1,12 @@
 """Which labelled sources help on seven targets, without target labels and with 100?
 
-    python benchmarks/sources.py --data FOLDER --out DIR [--seeds 1,2,3] [--jobs 15] [--labels 0,100]
-        [--typing typed,typeless] [--lines conll2003,all-partial] [--updates 800] [--minutes 9] [--table FILE.md]
+    python benchmarks/sources.py --data FOLDER --out DIR [--lines conll2003,all-partial] [--jobs 15] [--minutes 9]
 
 A line is a set of sources: CoNLL-2003, the open corpora (benchmarks/open_corpora.py), or all of them. One tagger a line
 and seed learns them plainly (recipe source-only, the last state is kept), and is scored on all targets. With labels it
 goes on for --more updates with a batch of 100 labelled target sentences beside each batch of the sources; 100 other
 target sentences choose the state. `test` is the board's test part; `judges` are other target sentences: choose lines by
-these. `lower` and `upper` are the test parts in one case. Every job writes DIR/rows/*.jsonl; what is there is not done
-again, and after --minutes no job begins. Where DIR is a file of rows, its tables are printed, and nothing is trained.
+these. `lower` and `upper` are the test parts in one case.
 """
 
 from __future__ import annotations
@@ -69,7 +67,8 @@ LINES = {
 
 def main() -> None:
     options = arguments()
-    finish_and_show({name_of(job): (options, *job) for job in jobs_of(options)}, learn, tables, options)
+    jobs = {"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs_of(options)}
+    finish_and_show(jobs, learn, tables, options)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
@@ -77,10 +76,6 @@ def jobs_of(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
     lines = sorted(options.lines, key=lambda line: line not in options.with_labels)
     for typing, line, seed in product(options.typing, lines, options.seeds):
         yield line, typing, seed
-
-
-def name_of(job: tuple[str, str, int]) -> str:
-    return "_".join(map(str, job)) + ".jsonl"
 
 
 def learn(options: argparse.Namespace, line: str, typing: str, seed: int) -> list[dict[str, Any]]:

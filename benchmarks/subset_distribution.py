@@ -51,9 +51,8 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
     with torch.no_grad():
         right = SequentialSubsetDistribution(scores.double(), allowed, sizes, size).marginals()
     errors = {name: float((learn(distribution) - right).abs().max()) for name, distribution in DISTRIBUTIONS.items()}
-    assert all(
-        bool((draw(distribution).sum(1) == sizes).all()) for distribution in DISTRIBUTIONS.values()
-    )  # a fast wrong answer is no answer
+    # a fast wrong answer is no answer
+    assert all(bool((draw(distribution).sum(1) == sizes).all()) for distribution in DISTRIBUTIONS.values())
     rivals = {job.__name__: {name: partial(job, one) for name, one in DISTRIBUTIONS.items()} for job in (learn, draw)}
     return [
         {"shape": shape, "job": job, "milliseconds": medians(turns, repeats), "errors": errors}

@@ -1,7 +1,6 @@
 """How fast the LSTM tagger learns, by plain, adversarial (AT, MAT) and dual adversarial (DATNet-F) training.
 
     python benchmarks/tagger_training.py --data FOLDER [--device cuda] [--flair-python PATH] [--spacy-python PATH]
-        [--sentences 2000] [--updates 10] [--rounds 7] [--threads 1] [--json FILE]
 
 All read the first training sentences of conll2003 in FOLDER, 32 an update. Flair's LSTM-CRF has 100-d random word
 vectors, trained, its character features, and hidden size 200; ours 100-d random word vectors, character CNN, LSTM 200,
@@ -88,15 +87,13 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "data flair-python spacy-python json",
+        "data flair-python spacy-python json worker job",
         device=("cpu", "of training"),
         sentences=2000,
         updates=(10, "in each round"),
         rounds=7,
         threads=1,
     )
-    made.add_argument("--worker", choices=WORKERS, help=argparse.SUPPRESS)
-    made.add_argument("--job", type=Path, help=argparse.SUPPRESS)
     options = made.parse_args()
     if not options.worker and not options.data:
         made.error("--data is needed.")
@@ -123,24 +120,20 @@ def write_job(path: Path, options: argparse.Namespace) -> Path:
 
 def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[tuple[Rival, str]], list[Rival]]:
     """Who learns, and what they are asked for; and who tags."""
-
-    def rival(name: str, python: str, script: str, worker: str) -> Rival:
-        return Rival(name, python, [script, "--worker", worker, "--job", str(job)], folder, options.threads)
-
-    ours = rival("acclimate", sys.executable, __file__, "acclimate")
+    ours = Rival("acclimate", sys.executable, __file__, folder, options.threads)
     learners = [(ours, name) for name in OURS]
     if options.flair_python:
-        learners.append((rival("flair", options.flair_python, __file__, "flair"), "Flair"))
+        learners.append((Rival("flair", options.flair_python, __file__, folder, options.threads), "Flair"))
     taggers = []
     if options.spacy_python:
         values = json.loads(job.read_text(encoding="utf-8"))
         values["training"] = values["training"][: predict.TRAINING_SENTENCES]  # speed does not depend on it
-        job = Path(folder) / "few.json"
-        job.write_text(json.dumps(values), encoding="utf-8")
+        (Path(folder) / "few.json").write_text(json.dumps(values), encoding="utf-8")
+        given = (predict.__file__, folder, options.threads, "few.json")
         for name, python in (("acclimate", sys.executable), ("spacy", options.spacy_python)):
-            taggers.append(rival(name, python, predict.__file__, name))
+            taggers.append(Rival(name, python, *given))
         try:
-            taggers.append(rival("spacy-package", options.spacy_python, predict.__file__, "spacy-package"))
+            taggers.append(Rival("spacy-package", options.spacy_python, *given))
         except RuntimeError as failure:
             print(f"spaCy's own English package is left out: {failure}", file=sys.stderr)
     return learners, taggers

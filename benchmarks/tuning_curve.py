@@ -1,13 +1,10 @@
 """F1 and held-out loss over the updates of domain tuning.
 
-    python benchmarks/tuning_curve.py --data FOLDER --out DIR [--targets wnut2016,crossner_science] [--seeds 1,2,3]
-        [--text wnut2016=tweets.txt.gz] [--updates 0,100,300,1000,3000,5000,12000] [--jobs 15] [--minutes 9]
-        [--encoder acclimate-mini] [--limit N] [--table FILE.md]
+    python benchmarks/tuning_curve.py --data FOLDER --out DIR [--text wnut2016=tweets.txt.gz] [--jobs 15] [--minutes 9]
 
 Every number of updates is a tuning of its own, as the learning rate falls to its end, with random masks, and source
 sentences beside the target's; its best state by the held-out loss is kept (`kept` in the rows). A tagger then learns
-CoNLL-2003 plainly on that encoder (recipe source-only). `text` is more text of a target, tuned on as its own. Every job
-writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job begins.
+CoNLL-2003 plainly on that encoder (recipe source-only). `text` is more text of a target, tuned on as its own.
 """
 
 from __future__ import annotations

