@@ -45,7 +45,7 @@ def test_the_python_example_runs_word_for_word(
     (example,) = PYTHON
     names: dict[str, Any] = {}
     exec(compile(example, "README.md", "exec"), names)
-    assert names["outcome"].recipe == "acclimate"
+    assert names["outcome"].recipe == "source-free"
     assert capsys.readouterr().out.strip()
     assert isinstance(names["again"], Tagger)
     assert (tmp_path / "post-tagger" / "manifest.json").is_file()
