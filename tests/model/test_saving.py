@@ -126,3 +126,20 @@ def test_the_options_of_the_crf_come_back_too(build, tmp_path: Path) -> None:
     again = Tagger.load(tmp_path / "tagger")
     assert again.crf == {"boundary_scores": True, "constrain_training": True}
     assert torch.equal(again.head.start, tagger.head.start)
+
+
+def test_the_card_tells_the_terms_of_the_tagger_that_it_began_with(
+    build: Callable[..., Tagger], tmp_path: Path
+) -> None:
+    build().save(tmp_path / "own")
+    assert Tagger.load(tmp_path / "own").origin is None
+    shipped = Tagger.load("general")
+    assert shipped.origin is not None
+    for number in range(2):  # and so does the card of a tagger that began with that one
+        shipped.save(tmp_path / str(number))
+        shipped = Tagger.load(tmp_path / str(number))
+        card = (tmp_path / str(number) / "README.md").read_text(encoding="utf-8")
+        assert card.startswith("# A tagger of Acclimate\n")
+        assert card.count("## Where it began") == 1
+        assert "CC BY-SA 4.0" in card.partition("## Where it began")[2]
+    assert shipped.with_labels(["DRUG"]).origin == shipped.origin

@@ -342,7 +342,9 @@ class Domain(NamedTuple):
     @property
     def few(self) -> Corpus:
         """100 sentences of train, always the same ones."""
-        return take_sentences(self.train, min(100, len(self.train)), seed=0).renamed(self.train.name.replace("train", "few"))
+        return take_sentences(self.train, min(100, len(self.train)), seed=0).renamed(
+            self.train.name.replace("train", "few")
+        )
 
     @property
     def text(self) -> Corpus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -93,6 +94,7 @@ class Tagger(TextTagger, Learner):
         if not len(labels):
             raise InputError("a tagger needs at least one label; the training text has none.")
         self.encoder, self.labels, self.head_name, self.scheme = encoder, labels, head, scheme
+        self.origin: str | None = None  # the card of the tagger that it began with, and the terms of its text
         self.seen: SeenWords | None = None  # its training text, for scores of seen and unseen words
         self.tags = labels.tags(scheme)
         self._gold_tags = GoldTags(labels, scheme)
@@ -229,7 +231,7 @@ class Tagger(TextTagger, Learner):
             raise InputError(f"a tagger with {what} cannot learn new labels. Train a new one (recipe target-only).")
         other = self.sibling(union, copy.deepcopy(self.encoder))
         other._copy_weights(self)
-        other.seen = self.seen
+        other.seen, other.origin = self.seen, self.origin
         return other.train(self.training)
 
     @torch.no_grad()
@@ -316,6 +318,7 @@ class Tagger(TextTagger, Learner):
         _require_fit(tagger.state_dict(), weights, folder)
         tagger.load_state_dict(weights, strict=False)
         tagger.seen = read_seen(folder) if _SEEN in listed else None
+        tagger.origin = read_origin(folder / _CARD)
         return tagger
 
 
@@ -366,12 +369,25 @@ def read_seen(folder: str | Path) -> SeenWords | None:
     return SeenWords.from_dict(read_sealed_json(place)) if place.exists() else None
 
 
+def read_origin(card: Path) -> str | None:
+    """What the card says of where the tagger began: all of it, if somebody else wrote it."""
+    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    own, _, origin = text.partition(_ORIGIN)
+    return origin or (None if own.startswith(_TITLE) or not own else re.sub("^#", "##", own, flags=re.MULTILINE))
+
+
+_TITLE = "# A tagger of Acclimate\n"
+_ORIGIN = "\n## Where it began\n\nIts training began with this tagger, whose terms hold for it, too.\n\n"
+
+
 def tagger_card(tagger: Tagger) -> str:
     """The README.md of a tagger's folder: what stands there, and how to use it."""
     labels = ", ".join(f"`{label}`" for label in tagger.labels)
     kind = "a tag for each word" if tagger.labels.kind == "plain" else "spans of words"
-    return f"""# A tagger of Acclimate
-
+    encoder = tagger.encoder
+    tools = _OTHER_TOOLS.format(longest=encoder.pieces.longest) if isinstance(encoder, Transformer) else ""
+    origin = "" if tagger.origin is None else f"{_ORIGIN}{tagger.origin}"
+    return f"""{_TITLE}
 - **Finds**: {kind}. Labels: {labels}.
 - **Head**: {tagger.head_name}. {_HEADS[tagger.head_name]}
 
@@ -390,7 +406,7 @@ tagged = predict(tagger, read_corpus("text.txt"))
 
 Acclimate checks every file against `manifest.json`. The folder holds safetensors, JSON and text: opening it runs no
 code.
-{_OTHER_TOOLS.format(longest=tagger.encoder.pieces.longest) if isinstance(tagger.encoder, Transformer) else ""}"""
+{tools}{origin}"""
 
 
 _HEADS = {
