@@ -65,7 +65,7 @@ def test_labels_and_new_labels_are_learnt(words: list[object], files: Files, tmp
     answer = acclimate(*words, "--target-labelled", few, "--out", tmp_path / "a", "--json")
     assert list(Tagger.load(tmp_path / "a").labels) == ["LOC", "ORG", "PER", "SLANG"]
     assert any("The tagger learns SLANG besides what it knows." in remark for remark in answer.json["remarks"])
-    assert "plan: source-free 6 updates" in answer.err
+    assert "plan: labels 6 updates, source-free 6 updates" in answer.err
 
 
 def test_types_that_the_labelled_sentences_never_name_are_told(words: list[object], tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with a target or a start and no source adapt that tagger without a source."""
     tagger = values.get("tagger") or {}
     named = isinstance(tagger, Mapping) and tagger.get("start") is not None
-    has_target = values.get("target") or values.get("target_labelled")
+    has_target = values.get("target") or ("recipe" not in values and values.get("target_labelled"))
     if values.get("source") is not None or not ("source" in values or named or has_target):
         return dict(values)
     recipe = default_recipe(has_source=False)
