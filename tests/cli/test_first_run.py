@@ -47,6 +47,19 @@ def test_a_part_that_there_is_not_is_refused_with_those_that_there_are() -> None
     assert "train, dev, test, unlabelled, and few" in " ".join(err.split())
 
 
-def test_labelled_sentences_alone_adapt_the_general_tagger(files: Files) -> None:
-    values = with_start({"target_labelled": str(files.gold)})
-    assert (values["source"], values["recipe"], values["tagger"]) == (None, "source-free", {"start": "general"})
+@pytest.mark.parametrize("given", [{}, {"recipe": "source-free"}])
+def test_labelled_sentences_alone_adapt_the_general_tagger(files: Files, given: dict[str, str]) -> None:
+    values = with_start({"target_labelled": str(files.gold), **given})
+    assert (values["source"], values["target"], values["recipe"]) == (None, None, "source-free")
+    assert values["tagger"] == {"start": "general"}
+
+
+def test_target_only_learns_the_labelled_sentences_and_no_bundled_corpus(files: Files) -> None:
+    values = with_start({"target_labelled": str(files.gold), "recipe": "target-only"})
+    assert (values["source"], values["target"]) == (None, None)
+    assert "tagger" not in values
+
+
+@pytest.mark.parametrize("option", ["--target-test", "--target-dev"])
+def test_sentences_to_score_alone_teach_nothing_and_are_refused(files: Files, option: str) -> None:
+    assert "There is nothing to learn from" in acclimate("adapt", option, files.gold, code=2).err

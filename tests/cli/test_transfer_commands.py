@@ -189,7 +189,6 @@ def test_one_crf_for_unlike_labels_is_refused_at_once(files: Files, wnut: Path, 
 def test_target_only_has_a_report(few: Path, tmp_path: Path) -> None:
     answer = acclimate("adapt", "--recipe", "target-only", "--target-labelled", few, *QUICK, "--out", tmp_path / "a")
     assert "Nothing was transferred: this tagger is trained on the labelled target sentences alone" in answer.out
-    assert "target  social test" in answer.out
     assert "Nothing was transferred" in (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
 
 
@@ -445,7 +444,7 @@ def test_the_settings_of_a_recipe_can_be_handed_back(tmp_path: Path) -> None:
 
 def test_the_help_names_them() -> None:
     out = " ".join(acclimate("adapt", "--help").out.replace("│", " ").split())
-    for words in ("--set train_on_dev=true", "--set watch", "--target-labelled with datnet"):
+    for words in ("--set train_on_dev=true", "--set watch", "With --source, datnet, mat"):
         assert words in out
 
 

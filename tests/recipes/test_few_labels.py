@@ -102,7 +102,8 @@ def test_cross_validation_chooses_the_share_that_tags_the_held_out_folds_best(
     best = max(found.values())
     share = min(share for share in SHARES if found[share] == best)
     assert any(f"went {share:.0%} of the way" in remark for remark in outcome.remarks)
-    assert any(f"{FOLDS}-fold cross-validation" in remark for remark in outcome.remarks)
+    shown = ", ".join(f"{100 * found[share]:.1f} at {share:.0%}" for share in SHARES)
+    assert any(f"{FOLDS}-fold cross-validation (F1 {shown})" in remark for remark in outcome.remarks)
 
 
 def test_labelled_sentences_of_the_target_choose_the_share_where_they_are_given(

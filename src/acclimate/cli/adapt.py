@@ -52,7 +52,7 @@ def adapt_command(
         typer.Option(
             help="How to adapt: a name in `acclimate info recipes`, a Python file with a recipe, or auto: a committee "
             "of recipes that suit your data.",
-            show_default="acclimate",
+            show_default="acclimate; source-free without a source",
         ),
     ] = None,
     out: RunFolder = None,
@@ -113,7 +113,8 @@ def adapt_command(
 
     With --target and no --source it adapts a trained tagger (--start) without the text that it was trained on.
 
-    A few labelled target sentences teach, too: --target-labelled with datnet, mat, target-only or acclimate.
+    A few labelled target sentences alone adapt `general`: --target-labelled few.conll. With --source, datnet, mat and
+    acclimate learn from them, too.
 
     --set train_on_dev=true also learns from --source-dev. --set watch=CORPUS records how sure the tagger gets of it.
 

@@ -129,6 +129,7 @@ def corpora_command(as_json: Json = False) -> None:
         parts = ", ".join(f"{part} {count:,}" for part, count in sizes.items())
         typer.echo(f"{name}: {BUNDLED[name]} ({parts} sentences)")
     typer.echo("Use them by name wherever a file is asked for: news, social/test, clinical/unlabelled.")
+    typer.echo("social/few are 100 sentences of social/train; so with news and clinical.")
 
 
 def settings_command(

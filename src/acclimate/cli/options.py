@@ -25,7 +25,7 @@ SourceOption = Annotated[
         metavar="CORPUS",
         help="Labelled source: a file, or a bundled corpus by name. Give it several times for several sources. "
         "Behind one may stand ,map=MAP,annotates=PER+LOC,weight=2.",
-        show_default="news",
+        show_default="none; news, with a recipe or an encoder and no corpus",
     ),
 ]
 SourceDev = Annotated[
@@ -37,7 +37,7 @@ Target = Annotated[
     typer.Option(
         metavar="CORPUS",
         help="Target text; tags in it are ignored.",
-        show_default="social, if --source is left out; else none",
+        show_default="none; social, with a recipe or an encoder and no corpus",
     ),
 ]
 TargetLabelled = Annotated[

@@ -27,6 +27,7 @@ from acclimate.recipes.catalogue import (
     AUTO,
     BASELINE,
     RECIPES,
+    TARGET_ONLY,
     default_recipe,
     find_recipe,
     for_target_labels,
@@ -237,17 +238,23 @@ FIRST_RUN = {"source": None, "target": None, "target_labelled": "social/few", "t
 
 def with_first_run(values: Mapping[str, Any]) -> dict[str, Any]:
     """Who names no corpus, recipe or tagger sees the example: `general`, adapted to posts by 100 labelled ones."""
-    return dict(values) if set(values) - {"seed", "training", "minutes"} else {**values, **FIRST_RUN}
+    named = set(values) - {"seed", "training", "minutes"}
+    if named and named <= {"target_dev", "target_test"}:
+        raise UsageError(
+            "There is nothing to learn from: --target-test and --target-dev are labelled sentences to score and to "
+            "choose by. Give --target-labelled, --target or --source, too."
+        )
+    return dict(values) if named else {**values, **FIRST_RUN}
 
 
 def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with a target or a start and no source adapt that tagger without a source."""
-    tagger = values.get("tagger") or {}
+    tagger, recipe = values.get("tagger") or {}, default_recipe(has_source=False)
     named = isinstance(tagger, Mapping) and tagger.get("start") is not None
-    has_target = values.get("target") or ("recipe" not in values and values.get("target_labelled"))
+    without_source = "recipe" not in values or values["recipe"] in (recipe, TARGET_ONLY.name)
+    has_target = values.get("target") or (without_source and values.get("target_labelled"))
     if values.get("source") is not None or not ("source" in values or named or has_target):
         return dict(values)
-    recipe = default_recipe(has_source=False)
     values = {"recipe": recipe, "target": None, **values, "source": None}
     if named or values["recipe"] != recipe or not isinstance(tagger, Mapping):
         return values

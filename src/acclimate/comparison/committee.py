@@ -130,7 +130,7 @@ def _percent(f1: float | None) -> str:
 
 
 def auto_committee(task: Task, options: CommitteeSettings, encoder: str) -> CommitteeSettings:
-    """The committee of recipe auto: the three best recipes of the leaderboard, without those that the data forbids."""
+    """The committee of recipe auto: three recipes that differ, without those that the data forbids."""
     if task.target_labelled is not None:
         best = ("acclimate", "pdaln", "mat")
     else:

@@ -131,7 +131,9 @@ class Outcome:
             return Advice("after", "the target test cannot say which of the two is better")
         moved = f"from {100 * change.before.span.f1:.2f} to {100 * change.after.span.f1:.2f}"
         if change.comparison.larger_p > SURE:
-            return Advice("after", f"the target score went {moved}, and neither tagger is clearly better")
+            no_gain = self.before == START.name and change.comparison.difference <= 0
+            why = "which shows no gain" if no_gain else "and neither tagger is clearly better"
+            return Advice("before" if no_gain else "after", f"the target score went {moved}, {why}")
         fell = change.comparison.difference < 0
         return Advice("before" if fell else "after", f"the target score {'fell' if fell else 'rose'} clearly, {moved}")
 
