@@ -113,8 +113,7 @@ def adapt_command(
 
     With --target and no --source it adapts a trained tagger (--start) without the text that it was trained on.
 
-    A few labelled target sentences alone adapt `general`: --target-labelled few.conll. With --source, datnet, mat and
-    acclimate learn from them, too.
+    A few labelled target sentences alone adapt `general`. With --source, datnet, mat and acclimate learn them, too.
 
     --set train_on_dev=true also learns from --source-dev. --set watch=CORPUS records how sure the tagger gets of it.
 
