@@ -50,9 +50,10 @@ def predict_command(
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
     from acclimate.cli.outputs import TaggingBar, check_place_to_write, remark_on_folder, stderr_console, warn
-    from acclimate.cli.reading import load_tagger, read_stream, reading_of, tell_notes
+    from acclimate.cli.reading import read_stream, reading_of, tell_notes
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
+    from acclimate.inference.loading import load_tagger
     from acclimate.inference.predict import predict_stream
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
@@ -61,11 +62,11 @@ def predict_command(
     format = asked or (OutputFormat.conll if out is None or is_text else None)
     check_place_to_write("--out", out, overwrite, [text], format and format.value, has_tags=True)
     console = stderr_console(quiet)
-    tagger, on = load_tagger(tagger_folder, device)
+    tagger = load_tagger(tagger_folder, device)
     reading = reading_of(assignments).require_only(
         "format", "words_column", "pre_split", "paragraphs", "comments", "skip_bad"
     )
-    words_at_once = _WORDS if on == "cpu" else _WORDS_ON_GPU
+    words_at_once = _WORDS_ON_GPU if tagger.on_gpu else _WORDS
     # tags in the input are not looked at
     stream = read_stream(text, reading.model_copy(update={"borders": "drop"}), words_at_once)
     for remark in stream.guess:  # a wrong guess of the format would lose words
@@ -122,7 +123,7 @@ def evaluate_command(
         stderr_console,
         warn,
     )
-    from acclimate.cli.reading import load_tagger, read, reading_of
+    from acclimate.cli.reading import read, reading_of
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.shared import encoded, save
     from acclimate.data.writing import write_corpus
@@ -130,6 +131,7 @@ def evaluate_command(
     from acclimate.evaluation.errors import report_errors
     from acclimate.evaluation.scores import score
     from acclimate.evaluation.table import render
+    from acclimate.inference.loading import load_tagger
     from acclimate.inference.predict import lacks_spans, predict, require_comparable
     from acclimate.settings import UsageError
 
@@ -143,7 +145,7 @@ def evaluate_command(
     typeless = reading.typeless  # the tagger's own labels become one, too
     corpus = read(gold, reading.model_copy(update={"typeless": False}), tell=warn)
     require_gold(corpus)
-    tagger, _ = load_tagger(tagger_folder, device)
+    tagger = load_tagger(tagger_folder, device)
     corpus = corpus.open_to(tagger.labels)
     if not typeless:
         require_comparable(tagger, corpus)
@@ -196,7 +198,8 @@ def export_command(
     It tags the same text as the original first. Where too few tags are equal, nothing is written.
     """
     from acclimate.cli.outputs import check_folder_to_write
-    from acclimate.cli.reading import read, tagger_in
+    from acclimate.cli.reading import read
+    from acclimate.inference.loading import tagger_in
     from acclimate.settings import UsageError
 
     folder = tagger_in(tagger_folder)

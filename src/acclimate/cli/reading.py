@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from acclimate.cli.outputs import ReadingBar, stderr_console, warn
 from acclimate.data.corpus import Corpus
@@ -21,15 +21,8 @@ from acclimate.data.reading import (
     stream_corpus,
     unknown_format,
 )
-from acclimate.inference.compact import CompactTagger, is_compact
-from acclimate.layout import has_progress, is_comparison, runs_of_comparison
-from acclimate.model.shipped import SHIPPED_TAGGERS, resolved_tagger
-from acclimate.model.storage import MANIFEST
 from acclimate.settings import Settings, UsageError, complete, gathered
-from acclimate.spelling import count, did_you_mean
-
-if TYPE_CHECKING:
-    from acclimate.model.text_tagger import TextTagger
+from acclimate.spelling import count
 
 PARTS = ("train", "dev", "test", "unlabelled")
 Tell = Callable[[str], Any]
@@ -283,50 +276,3 @@ class TextReading:
 
     def nothing_found(self) -> InputError:
         return InputError("there are no words in it.", file=", ".join(self._names))
-
-
-def tagger_in(place: str) -> Path:
-    """The folder of a tagger: of a shipped one, or of a run's adapted one."""
-    folder = resolved_tagger(place)
-    require_finished(folder)
-    return folder
-
-
-def load_tagger(place: str, device: str) -> tuple[TextTagger, str]:
-    """A tagger, and the device it works on. Where a compact one stands, torch is not waited for."""
-    folder = tagger_in(place)
-    if is_compact(folder):
-        if device not in ("auto", "cpu"):
-            raise UsageError(f"--device {device}: {folder} holds a compact tagger, which works on the CPU.")
-        return CompactTagger.load(folder), "cpu"
-    from acclimate.model.tagger import Tagger
-
-    chosen = choose_device(device)
-    return Tagger.load(folder, chosen), chosen
-
-
-def require_finished(folder: Path) -> None:
-    """Tell a run that was cut off, and a comparison of many, from a folder that never held a tagger."""
-    if not folder.exists():
-        raise InputError(
-            f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote, or a tagger "
-            f"that comes with the package: {', '.join(SHIPPED_TAGGERS)}.{did_you_mean(folder.name, SHIPPED_TAGGERS)}"
-        )
-    if is_comparison(folder) and not (folder / MANIFEST).is_file():
-        runs = runs_of_comparison(folder)
-        such = f", such as {runs[0]}" if runs else ""
-        raise InputError(f"{folder}: this is a comparison, which holds many taggers. Name one of its runs{such}.")
-    if has_progress(folder) and not (folder / MANIFEST).is_file():
-        raise InputError(
-            f"{folder}: this run is not finished. Give its `acclimate adapt` command again to go on with it."
-        )
-
-
-def choose_device(name: str) -> str:
-    import torch
-
-    if name not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"--device {name}: expected auto, cpu or cuda.")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UsageError("--device cuda: torch sees no CUDA device here. Use auto or cpu.")
-    return "cuda" if name == "auto" and torch.cuda.is_available() else "cpu" if name == "auto" else name

@@ -25,10 +25,11 @@ from acclimate.analysis.mask_tables import mask_tables, policies_as_dict, render
 from acclimate.analysis.masks import Yardsticks, mask_statistics, read_masks
 from acclimate.analysis.terms import compare_term_confidences
 from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, sentence_bar, stderr_console, warn
-from acclimate.cli.reading import ReadingSettings, choose_device, read, require_finished, short_names, tell_notes
+from acclimate.cli.reading import ReadingSettings, read, short_names, tell_notes
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import write_tables
+from acclimate.inference.loading import choose_device, require_finished
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.inference.predict import guess_terms, require_comparable
 from acclimate.model.shipped import resolved_tagger

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.reading import is_bundled, read, require_finished
+from acclimate.cli.reading import is_bundled, read
 from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
 from acclimate.cli.sources import read_sources, sources_of, title_of, weights_of
 from acclimate.comparison.scheduler import merged
@@ -16,6 +16,7 @@ from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
 from acclimate.data.problems import InputError
 from acclimate.data.sources import all_labels
+from acclimate.inference.loading import require_finished
 from acclimate.layout import has_progress
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.shipped import CNN_LSTM

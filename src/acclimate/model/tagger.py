@@ -248,6 +248,10 @@ class Tagger(TextTagger, Learner):
                 if name == "bias":
                     weight[is_new] -= _NEW_BELOW_OUTSIDE
 
+    @property
+    def on_gpu(self) -> bool:
+        return self.device.type != "cpu"
+
     def read(
         self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
     ) -> Iterator[tuple[int, NDArray[Any]]]:

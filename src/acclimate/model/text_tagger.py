@@ -65,6 +65,10 @@ class TextTagger:
     scheme: Scheme
     seen: SeenWords | None
 
+    @property
+    def on_gpu(self) -> bool:
+        return False
+
     def read(
         self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
     ) -> Iterator[tuple[int, NDArray[Any]]]:
