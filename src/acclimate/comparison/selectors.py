@@ -97,10 +97,21 @@ def information_maximisation(tagger: Tagger, material: Material) -> float | None
     return float(entropies(probabilities.mean(0)) - entropies(probabilities).mean())
 
 
+def nuclear_norm(tagger: Tagger, material: Material) -> float | None:
+    """The sum of the singular values of the predictions (word, tag), as a share of its largest possible value (Cui et
+    al. 2020; Deng et al. 2023). High where words are sure of their tag, and many tags occur."""
+    probabilities = material.probabilities(tagger)
+    if not len(probabilities):
+        return None
+    largest = (len(probabilities) * min(probabilities.shape)) ** 0.5
+    return float(torch.linalg.matrix_norm(probabilities, "nuc")) / largest
+
+
 SELECTORS: dict[str, Callable[[Tagger, Material], float | None]] = {
     "source-dev": source_dev,
     "entropy": mean_entropy,
     "information-maximisation": information_maximisation,
+    "nuclear-norm": nuclear_norm,
 }
 """Each gives a finished tagger a number, the higher the better; None where it cannot say anything."""
 AGREEMENT = "agreement"  # compares all runs, and is computed when they are over
