@@ -86,7 +86,8 @@ def settings_of(options: argparse.Namespace, case: Case) -> Any:
 
 def runs_of(options: argparse.Namespace, case: Case) -> list[Any]:
     """All members, as `acclimate adapt --members` would train them."""
-    from acclimate.comparison.committee import CommitteeSettings, planned_members
+    from acclimate.comparison.committee import planned_members
+    from acclimate.runs.settings import CommitteeSettings
 
     committee = CommitteeSettings(members=max(options.sizes), recipes=tuple(options.recipes))
     runs = planned_members(settings_of(options, case), committee, Path(options.out) / "runs" / case.name)
@@ -99,7 +100,7 @@ def learn_member(options: argparse.Namespace, case: Case, number: int) -> list[d
     from acclimate.comparison.results import read_run
     from acclimate.model.tagger import Tagger
     from acclimate.runs.task import BlindTask
-    from acclimate.training.engine import device_for
+    from acclimate.training.loop import device_for
 
     task, test = task_of(options, case.target, case.labels, case.typing, case.seed)
     run = runs_of(options, case)[number - 1]

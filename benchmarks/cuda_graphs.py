@@ -24,12 +24,11 @@ from shared import hardware, in_turns, parser, timed, write_json
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training
+from acclimate.training.loop import Training, build_engine
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 

@@ -26,8 +26,7 @@ from acclimate.model.encoders.pretrained import load_masked_language_model, load
 from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.settings import complete, with_assignments
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training
+from acclimate.training.loop import Training, build_engine
 
 BASE, PLAIN = "base", "transformers"
 STARTS = ("cudaLaunchKernel", "cuLaunchKernel", "cudaGraphLaunch")  # what the CPU calls for it

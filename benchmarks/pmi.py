@@ -34,8 +34,7 @@ from acclimate.methods.masking.word_runs import draw_spans, draw_units, first_wo
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training
+from acclimate.training.loop import Training, build_engine
 
 SHARE, BAR = 0.15, 0.05
 MASKING = {"seconds": 0.0}  # spent on masking since it was reset

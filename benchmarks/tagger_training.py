@@ -190,7 +190,7 @@ def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update]]:
     from acclimate.model.tagger import Tagger
     from acclimate.recipes.catalogue import find_recipe
     from acclimate.recipes.recipe import Plan
-    from acclimate.training.engine import build_engine
+    from acclimate.training.loop import build_engine
     from acclimate.training.settings import TrainingSettings
 
     torch.set_num_threads(job["threads"])

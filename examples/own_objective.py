@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from acclimate import Tagger, adapt, load_bundled
-from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.model.learner import View
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.recipe import Plan, Recipe

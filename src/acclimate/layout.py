@@ -14,8 +14,10 @@ RECORDS = "records.jsonl"
 TRAINING = "training"
 BEFORE = "before"  # the folder of the tagger that the adapted one is compared with
 MEMBERS = "members"  # the folder of the runs that teach a student
+SIBLINGS = "siblings"  # the folder of taggers that were trained beside
 COMPARISON = "comparison.json"
 COMPACT = "compact.json"  # what a compact tagger says of itself
+COMMITTEE = "committee"  # stands as the recipe of the student of a committee
 BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from command_line import QUICK, Files, acclimate
 
 PLAIN = """
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.recipes.recipe import Recipe
 from acclimate.training.stage import Stage
 

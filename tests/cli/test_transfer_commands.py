@@ -19,7 +19,7 @@ from acclimate.data.mapping import map_labels
 from acclimate.data.reading import read_corpus
 from acclimate.data.writing import write_corpus
 from acclimate.model.tagger import Tagger
-from acclimate.runs.evidence import MOST_WORDS, read_features
+from acclimate.runs.run import MOST_WORDS, read_features
 from acclimate.settings import complete, load_yaml
 
 LOOKING = ["--set", "training.evaluate_every=2"]

@@ -13,7 +13,6 @@ import pytest
 from acclimate.comparison.committee import (
     COMMITTEE,
     STRIDE,
-    CommitteeSettings,
     Lesson,
     consult,
     expected_time,
@@ -31,7 +30,7 @@ from acclimate.inference.predict import guess, predict
 from acclimate.model.storage import read_tensors
 from acclimate.model.tagger import Tagger
 from acclimate.runs.result import Outcome
-from acclimate.runs.settings import RunSettings
+from acclimate.runs.settings import CommitteeSettings, RunSettings
 from acclimate.runs.task import Task
 from acclimate.runs.train import train_run
 from acclimate.settings import SettingsError, UsageError, complete

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.methods.teachers import Distillation, cross_entropy, frozen_copy, log_probabilities
 from acclimate.model.heads.tag_heads import ConditionalRandomField
 from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
-from acclimate.training.optimizers import parameter_groups
+from acclimate.training.loop import parameter_groups
 from acclimate.training.stage import TrainingStep
 
 # Oracle 9b_pdaln_distill

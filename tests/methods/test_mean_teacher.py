@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.methods.teachers import MeanTeacher, rising
 from acclimate.model.tagger import Tagger
-from acclimate.training.optimizers import parameter_groups
+from acclimate.training.loop import parameter_groups
 from acclimate.training.stage import TrainingStep
 
 ENCODERS = ["character-cnn-lstm", "bert"]

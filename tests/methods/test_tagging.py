@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
 

@@ -15,9 +15,9 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
 from acclimate.methods.augmentation.anchors import Anchored, Variant, augment_with_anchors, noted_variant
 from acclimate.methods.contrastive import Contrast
+from acclimate.methods.objective import TaggingOfAll
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.word_changes import WordChanges
-from acclimate.methods.tagging import TaggingOfAll
 from acclimate.methods.word_edits import NOTED, WordEdit, edits_between, noted_row, spread
 from acclimate.model.encoders.encoder import Change
 from acclimate.model.learner import NoView, View

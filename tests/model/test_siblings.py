@@ -13,7 +13,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import predict
-from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.methods.objective import Tagging, TaggingOfAll
 from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import read_tensors, write_tensors

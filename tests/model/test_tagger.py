@@ -137,7 +137,7 @@ def test_an_option_of_the_own_encoder_alone_is_told_from_a_mistyped_one(build: B
 def test_tags_are_numbered_alike_when_they_come_again(
     build: Build, news: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acclimate.model.gold_tags._REMEMBERED", 3)
+    monkeypatch.setattr("acclimate.model.learner._REMEMBERED", 3)
     tagger = build()
     for sentence in news.sentences * 2:
         assert tuple(tagger.spell(tagger.tensorize([sentence]).tags[0].tolist())) == sentence.tags

@@ -17,8 +17,7 @@ from acclimate.recipes.pdaln import PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
-from acclimate.training.optimizers import default_learning_rate
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import TrainingSettings, default_learning_rate
 from acclimate.training.stage import DevelopmentScore, LastUpdate, Stage
 
 ALL = dict.fromkeys(("noise", "anchors", "distillation"), True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_every_recipe import QUICK, Losses
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.compose import compose

@@ -16,13 +16,13 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.recipes import few_labels
 from acclimate.recipes.few_labels import FEWEST, FOLDS, RATE, SHARES, best_of, between, folds, weights_of
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
-from acclimate.training.engine import build_engine
+from acclimate.training.loop import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.stage import LastUpdate, Stage
 from interruptions import StopAt, Stopped

@@ -13,16 +13,15 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.methods.objective import count_of
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
-from acclimate.methods.tagging import count_of
 from acclimate.methods.teachers import Distillation, MeanTeacher, frozen_copy
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import PdalnSettings, batches_of, check_plan, pdaln, round_text
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Progress
+from acclimate.training.loop import Progress, build_engine
 from acclimate.training.run import Nobody, run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Stage

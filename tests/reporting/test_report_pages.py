@@ -18,7 +18,7 @@ from acclimate.data.writing import write_corpus
 from acclimate.layout import PREDICTIONS
 from acclimate.model.storage import MANIFEST, seal, write_checksums
 from acclimate.reporting.report import QUICK, Look, report_page
-from acclimate.runs.evidence import DOMAINS, FEATURES
+from acclimate.runs.run import DOMAINS, FEATURES
 
 OF_RUN = [
     "scores",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from acclimate.data.corpus import Corpus
-from acclimate.runs.evidence import DOMAINS, FEATURES, Answers, FeatureKeeper, answers_dict, read_features, text_figures
+from acclimate.runs.run import DOMAINS, FEATURES, Answers, FeatureKeeper, answers_dict, read_features, text_figures
 from acclimate.runs.train import adapt
 
 

@@ -12,11 +12,10 @@ import torch
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.storage import StorageError, verify
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training
+from acclimate.training.loop import Training, build_engine
 from acclimate.training.record import checkpoints, load_checkpoint, save_checkpoint
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage

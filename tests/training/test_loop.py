@@ -11,16 +11,13 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Progress, Training
-from acclimate.training.optimizers import build_optimizer, completed, default_learning_rate
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.loop import Progress, Training, build_engine, build_optimizer
+from acclimate.training.settings import TrainingSettings, completed, default_learning_rate
 from acclimate.training.stage import Stage, TrainingStep
 
 PLAIN = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "decay": "none", "warm_up": 0, "clip": None}

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from acclimate.training.optimizers import Muon, orthogonal
+from acclimate.training.muon import Muon, orthogonal
 
 
 def draw(*shape: int) -> nn.Parameter:

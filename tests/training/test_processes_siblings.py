@@ -17,10 +17,10 @@ import torch
 from acclimate import Corpus, Sentence, Tagger
 from acclimate.data.batches import Batches
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.tagging import TaggingOfAll
+from acclimate.methods.objective import TaggingOfAll
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import write_tensors
-from acclimate.training.engine import build_engine
+from acclimate.training.loop import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.stage import LastUpdate
 from acclimate.training.settings import TrainingSettings

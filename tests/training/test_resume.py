@@ -12,13 +12,12 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.model.learner import View
 from acclimate.model.storage import read_json
 from acclimate.model.tagger import Tagger
 from acclimate.runs.train import adapt
-from acclimate.training.engine import build_engine
+from acclimate.training.loop import build_engine
 from acclimate.training.run import Nobody, run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Stage

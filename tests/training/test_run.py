@@ -12,13 +12,11 @@ from torch import Tensor
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Progress
+from acclimate.training.loop import Progress, build_engine
 from acclimate.training.record import Record
 from acclimate.training.run import Diverged, Nobody, run_stages
 from acclimate.training.settings import TrainingSettings

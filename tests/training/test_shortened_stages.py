@@ -9,7 +9,7 @@ import pytest
 
 from acclimate.data.batches import SOURCE, Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError

@@ -9,7 +9,7 @@ import torch
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 

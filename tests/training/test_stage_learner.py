@@ -12,15 +12,14 @@ import torch
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.perturbation.word_changes import WordChanges
-from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
+from acclimate.training.loop import build_engine
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
 from acclimate.training.settings import TrainingSettings

@@ -123,7 +123,7 @@ def _train(
     """Train under a progress bar, and print the result."""
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console
     from acclimate.runs.folder import require_no_encoder
-    from acclimate.training.engine import is_main_process
+    from acclimate.training.loop import is_main_process
 
     check_folder_to_write("--out", out, "an encoder")
     require_no_encoder(out, overwrite)

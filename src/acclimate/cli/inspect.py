@@ -53,11 +53,11 @@ def inspect_command(
     from acclimate.cli.outputs import (
         check_file_to_write,
         check_folder_to_write,
-        place_of,
         sentence_bar,
         stderr_console,
         warn,
     )
+    from acclimate.cli.reading import place_of
 
     *source, target = _source_and_target(corpora or [])
     if out is not None:
@@ -67,8 +67,7 @@ def inspect_command(
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
     from acclimate.analysis.text_comparison import compare_text
     from acclimate.cli.data_settings import InspectSettings
-    from acclimate.cli.reading import read, settings_of
-    from acclimate.cli.sources import read_source
+    from acclimate.cli.reading import read, read_source, settings_of
     from acclimate.data.writers.shared import write_tables
 
     settings = settings_of(InspectSettings, assignments)

@@ -107,11 +107,6 @@ def _files_of(inputs: Sequence[str | None]) -> Iterator[Path]:
             yield Path(place)
 
 
-def place_of(spec: str) -> str:
-    """The corpus that a `--source` names, without the options behind it. A place that exists may itself hold commas."""
-    return spec if os.path.exists(spec) else spec.split(",")[0]
-
-
 def _is_of_documents(file: Path) -> bool:
 
     return inner_name(file.name).endswith(_OF_DOCUMENTS)

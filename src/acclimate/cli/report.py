@@ -6,14 +6,12 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from acclimate.cli.reading import title_of
 from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.sources import title_of
-from acclimate.comparison.committee import COMMITTEE
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
-from acclimate.layout import BEFORE
-from acclimate.model.siblings import FOLDER
+from acclimate.layout import BEFORE, COMMITTEE, SIBLINGS
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
 from acclimate.runs.result import Advice, Change, Outcome, SiblingResult
 from acclimate.settings import dump_yaml
@@ -170,7 +168,7 @@ def _change(domain: str, change: Change) -> Iterator[str]:
 
 def _sibling(name: str, sibling: SiblingResult) -> Iterator[str]:
     """A tagger that was trained beside: it has no "before"."""
-    yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{FOLDER}/{name}`.")
+    yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{SIBLINGS}/{name}`.")
     if sibling.scores is None:
         return
     scores = sibling.scores

@@ -41,7 +41,7 @@ from acclimate.reporting.report import Look, report_page
 from acclimate.reporting.run_data import collect_run
 from acclimate.reporting.svg import Figure, save_sheet
 from acclimate.reporting.training import adversary_figures, curve_figures
-from acclimate.runs.evidence import TARGET, read_features
+from acclimate.runs.run import TARGET, read_features
 from acclimate.settings import Seed, Settings, UsageError
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from typing import Any
 from pydantic import Field
 
 from acclimate.cli.reading import PairReadingSettings
-from acclimate.comparison.committee import CommitteeSettings
 from acclimate.comparison.selectors import ALL_SELECTORS
 from acclimate.data.selection.ngram_scores import Measure
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.runs.settings import RunSettings, SharedSettings
+from acclimate.runs.settings import CommitteeSettings, RunSettings, SharedSettings
 from acclimate.settings import Settings, SettingsError
 
 

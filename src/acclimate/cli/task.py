@@ -8,9 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.reading import is_bundled, read
+from acclimate.cli.reading import is_bundled, read, read_sources, sources_of, title_of, weights_of
 from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
-from acclimate.cli.sources import read_sources, sources_of, title_of, weights_of
 from acclimate.comparison.scheduler import merged
 from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
@@ -23,7 +22,6 @@ from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.shipped import GENERAL, resolved_tagger
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.acclimate import ACCLIMATE
 from acclimate.recipes.catalogue import (
     AUTO,
     BASELINE,
@@ -37,7 +35,7 @@ from acclimate.recipes.catalogue import (
 from acclimate.runs.fingerprint import changes
 from acclimate.runs.folder import is_finished, stored_fingerprint
 from acclimate.runs.prepare import missing_data
-from acclimate.runs.task import Task, require_start
+from acclimate.runs.task import NO_SOURCE, Task, require_start
 from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
 
 
@@ -68,8 +66,9 @@ def options_of(recipe: str) -> type[Settings]:
 
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
+    require_text_reader(settings)
     name = settings.recipe
-    recipe = replace(ACCLIMATE, name=AUTO) if name == AUTO else find_recipe(name)
+    recipe = replace(find_recipe(default_recipe()), name=AUTO) if name == AUTO else find_recipe(name)
     require_source(recipe, settings.source is not None)
     has_labels = settings.target_labelled is not None
     if missing := missing_data(recipe, settings.target is not None or has_labels, has_labels):
@@ -79,6 +78,43 @@ def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
         require_finished(resolved_tagger(settings.tagger.start))
     options = complete(options_of(name), settings.options, where=f"options of recipe {name}")
     return settings.model_copy(update={"options": options.model_dump(mode="json")})
+
+
+TUNING_RECIPES = ("acclimate", "adversarial-masking")  # they tune the encoder to text
+
+
+def require_text_reader(settings: AdaptSettings) -> None:
+    """Refuse more text of the target where the recipe does not read it."""
+    files = {"--target-text": settings.target_text, "--pool": settings.pool.files}
+    given = [option for option, names in files.items() if names]
+    if given and settings.recipe not in TUNING_RECIPES:
+        raise UsageError(
+            f"Recipe {settings.recipe} does not tune the encoder to text, so {' and '.join(given)} would not be read: "
+            f"take {' or '.join(TUNING_RECIPES)}, or put the text into --target."
+        )
+    if settings.pool.files and settings.target is None:
+        raise UsageError("--pool selects sentences like the target's, and there is no --target.")
+    for file in (*settings.target_text, *settings.pool.files):
+        if not Path(file).is_file():
+            raise InputError("there is no such text file.", file=file)
+
+
+def with_text(settings: AdaptSettings, files: tuple[str, ...]) -> AdaptSettings:
+    """The settings of a recipe that tunes on these files as on the target's own text."""
+    if not files:
+        return settings
+    options = dict(settings.options)
+    if settings.recipe == TUNING_RECIPES[0]:
+        if options.get("tuning") is False:
+            raise UsageError("options.tuning=false: there is no domain tuning that could read more text.")
+        options["domain_tuning"] = _with_extra(options.get("domain_tuning") or {}, files)
+    else:
+        options = _with_extra(options, files)
+    return settings.model_copy(update={"options": options})
+
+
+def _with_extra(tuning: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
+    return {**tuning, "extra": list(dict.fromkeys((*tuning.get("extra", ()), *files))), "extra_as_target": True}
 
 
 def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
@@ -98,7 +134,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     source, source_dev, source_test = read_sources(
         settings.source, settings.source_dev, settings.source_test, of_source, tell
     )
-    if settings.source is not None and not source.is_labelled:
+    if source is not None and settings.source is not None and not source.is_labelled:
         raise InputError(
             f"the source {title_of(settings.source)} has no tags to learn from. Is it the right file, or column?"
         )
@@ -117,7 +153,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
     dev = _named(settings.target_dev, settings.target, "dev") if settings.source else settings.target_dev
     task = Task(
-        source,
+        NO_SOURCE if source is None else source,
         source_dev,
         source_test,
         target,

@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from pydantic import Field
 
 from acclimate.comparison.results import RunResult, read_run
 from acclimate.comparison.scheduler import (
@@ -33,50 +32,28 @@ from acclimate.data.votes import agreed, averaged, open_share, voted
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import align, duration
 from acclimate.inference.predict import guess, predict
-from acclimate.layout import BEFORE, MEMBERS
+from acclimate.layout import BEFORE, COMMITTEE, MEMBERS
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import StorageError, read_tensors, write_tensors
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import LA_DTL
-from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe, for_target_labels
+from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
 from acclimate.runs.budget import expected_cost
 from acclimate.runs.fingerprint import file_digest
 from acclimate.runs.folder import read_checksummed, write_checksummed
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import PlannedRun, finish_run, using_threads, working_alone
-from acclimate.runs.settings import RunSettings
+from acclimate.runs.settings import CommitteeSettings, RunSettings
 from acclimate.runs.task import BlindTask, StudentTask, Task
 from acclimate.runs.train import train_run
-from acclimate.settings import GREATEST_SEED, Settings, UsageError, complete
+from acclimate.settings import GREATEST_SEED, UsageError, complete
 from acclimate.spelling import argument, count
-from acclimate.training.engine import device_for
+from acclimate.training.loop import device_for
 from acclimate.training.rehearsal import RULE
 from acclimate.training.stage import DevelopmentScore
 
-COMMITTEE = "committee"  # stands as the recipe of its student
 STRIDE = 1000  # between the seeds of two members: committees of neighbouring seeds share nobody
-
-
-class CommitteeSettings(Settings):
-    """Several taggers whose answers on the target's text one student learns."""
-
-    members: int = Field(0, ge=0)
-    """Number of taggers to train, each with its own seed; a student learns their answers. 0: no committee."""
-    recipes: RecipeNames = ()
-    """Recipes of the members, taken in turn; empty: all have the run's own recipe."""
-    labels: Literal["vote", "marginals"] = "vote"
-    """What the student learns: spans that all members found, other words left open, or their mean probabilities."""
-    warm_start: bool = False
-    """Let the student begin with the weights of the first member, in place of a new tagger."""
-    jobs: int = Field(1, ge=1)
-    """Number of members trained side by side, each in a process with one thread."""
-    keep: bool = False
-    """Keep the members, in the folder members of the run."""
-
-    def fingerprint(self) -> dict[str, Any] | None:
-        """All that changes the student; None without a committee."""
-        return self.model_dump(mode="json", exclude={"jobs", "keep"}) if self.members else None
 
 
 @dataclass(frozen=True)

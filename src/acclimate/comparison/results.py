@@ -18,8 +18,7 @@ from acclimate.layout import PREDICTIONS, REPORT
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.runs.evidence import TARGET
-from acclimate.runs.run import PlannedRun
+from acclimate.runs.run import TARGET, PlannedRun
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from acclimate.runs.run import PlannedRun, finish_run, working_alone
 from acclimate.runs.task import BlindTask
 from acclimate.settings import UsageError
 from acclimate.spelling import did_you_mean
-from acclimate.training.engine import device_for
+from acclimate.training.loop import device_for
 from acclimate.training.stage import DevelopmentScore
 
 T = TypeVar("T")

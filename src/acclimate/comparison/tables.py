@@ -15,7 +15,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.writers.shared import encoded, save, write_csv
 from acclimate.evaluation.table import Row, align
 from acclimate.layout import COMPARISON
-from acclimate.runs.evidence import SOURCE, TARGET, text_figures
+from acclimate.runs.run import SOURCE, TARGET, text_figures
 from acclimate.runs.task import Task
 
 _SCORES = ("recipe", "runs", "F1", "precision", "recall", "seen", "unseen")

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import split_tag
-from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Average, count_of
+from acclimate.methods.objective import Average, Objective, count_of
 from acclimate.model.encoders.encoder import Change
 from acclimate.model.learner import Learner, NoView, View
 from acclimate.model.tagger import Tagger

@@ -12,22 +12,21 @@ from torch import nn
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Sentence
+from acclimate.layout import SIBLINGS
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.learner import Learner, View
 from acclimate.model.tagger import Tagger
 
-FOLDER = "siblings"  # below the folder of the tagger that they were trained with
-
 
 def save_siblings(folder: str | Path, taggers: Mapping[str, Tagger]) -> None:
     """Save each as a tagger of its own; those of an earlier run are removed."""
-    shutil.rmtree(Path(folder) / FOLDER, ignore_errors=True)
+    shutil.rmtree(Path(folder) / SIBLINGS, ignore_errors=True)
     for name, tagger in taggers.items():
-        tagger.save(Path(folder) / FOLDER / name)
+        tagger.save(Path(folder) / SIBLINGS / name)
 
 
 def load_sibling(folder: str | Path, name: str, device: str | torch.device = "cpu") -> Tagger | None:
-    place = Path(folder) / FOLDER / name
+    place = Path(folder) / SIBLINGS / name
     return Tagger.load(place, device) if place.is_dir() else None
 
 

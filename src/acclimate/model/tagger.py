@@ -24,7 +24,6 @@ from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, Charac
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
-from acclimate.model.gold_tags import GoldTags
 from acclimate.model.heads.entity_heads import (
     EntityLayer,
     EntitySettings,
@@ -34,7 +33,7 @@ from acclimate.model.heads.entity_heads import (
 )
 from acclimate.model.heads.legal_chain import TagChain
 from acclimate.model.heads.tag_heads import HeadName, SourceHeads, build_head
-from acclimate.model.learner import Learner, Sentences, View, eval_mode
+from acclimate.model.learner import GoldTags, Learner, Sentences, View, eval_mode
 from acclimate.model.parts import WORDS_PER_BATCH, Progress, read_in_parts
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.storage import (
@@ -140,11 +139,18 @@ class Tagger(TextTagger, Learner):
         if entities is not None:
             require_entities(entities, self.labels, self.scheme)
         self.entities = entities
-        detected = detected_labels(entities, self.labels)
+        detected = self._detected_labels()
         self.scores = self._score_layer(len(detected.tags(self.scheme)))
         self.head = build_head(self.head_name, detected, self.scheme, self.crf)
         self.source_heads: SourceHeads | None = None  # in training on several sources
-        self.types = span_types(entities, self.encoder.width, self.labels, self.scheme, self.encoder.vocabulary_size)
+        self.types = None
+        if entities is not None:
+            shape = self.encoder.width, self.labels, self.scheme, self.encoder.vocabulary_size
+            self.types = span_types(entities, *shape)
+
+    def _detected_labels(self) -> LabelSet:
+        """The labels of the tags that words are scored for."""
+        return self.labels if self.entities is None else detected_labels(self.entities, self.labels)
 
     def _score_layer(self, tag_count: int) -> nn.Module:
         width = self.encoder.width
@@ -259,7 +265,7 @@ class Tagger(TextTagger, Learner):
             yield number, row.numpy()
 
     def chain(self) -> TagChain:
-        tags = detected_labels(self.entities, self.labels).tags(self.scheme)
+        tags = self._detected_labels().tags(self.scheme)
         return TagChain.of(tags, *(scores.detach().cpu().numpy() for scores in self.head.legal_scores()))
 
     def save(self, folder: str | Path, **documents: str | bytes) -> None:

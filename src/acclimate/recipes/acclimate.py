@@ -22,7 +22,7 @@ from acclimate.recipes.mat import MaskedNoiseSettings
 from acclimate.recipes.pdaln import AnchorSettings, exchanged
 from acclimate.recipes.recipe import Plan, Recipe, Sibling, chooses_for_target
 from acclimate.settings import Settings, complete
-from acclimate.training.optimizers import default_learning_rate
+from acclimate.training.settings import default_learning_rate
 from acclimate.training.stage import Stage
 
 

@@ -11,8 +11,7 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict, sentence_confidences
 from acclimate.methods.alignment.mmd import BANK, WordDiscrepancy
-from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan, Recipe, shortened
 from acclimate.settings import Settings

@@ -19,9 +19,8 @@ from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.augmentation.anchors import Anchored
 from acclimate.methods.contrastive import Edit, delete_span, replace_synonyms
 from acclimate.methods.masked_words import PolicyLoss
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
-from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
 from acclimate.methods.word_edits import Edited
 from acclimate.model.encoders.transformer import Transformer

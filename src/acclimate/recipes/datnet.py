@@ -15,9 +15,8 @@ from acclimate.data.batches import SOURCE, TARGET, Alternating, Balance, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics, DomainDiscriminator
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.adversarial import AdversarialTraining, Scope
-from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.layers import Normalise
 from acclimate.model.encoders.vectors import vectors_width

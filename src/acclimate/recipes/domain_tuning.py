@@ -29,8 +29,7 @@ from acclimate.methods.masking.catalogue import (
 )
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
 from acclimate.methods.masking.policy import Policy, Uniform
-from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead, mlm_head_for
@@ -40,7 +39,7 @@ from acclimate.recipes.recipe import TUNING_STAGE, Plan, Recipe
 from acclimate.recipes.tuning_text import StoredText, Text, TextFiles, Texts, cut, in_memory, tuning_text
 from acclimate.settings import Settings, UsageError
 from acclimate.spelling import count
-from acclimate.training.engine import device_for
+from acclimate.training.loop import device_for
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import HeldOutLoss, LastUpdate, Selector, Stage
 

@@ -18,12 +18,12 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import long_enough
 from acclimate.recipes.recipe import Plan, chooses_for_target
 from acclimate.spelling import count
-from acclimate.training.optimizers import default_learning_rate
+from acclimate.training.settings import default_learning_rate
 from acclimate.training.stage import LastUpdate, Stage
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)

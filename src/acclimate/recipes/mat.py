@@ -14,11 +14,10 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
 from acclimate.inference.predict import require_scorable, require_spans
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.adversarial import AdversarialTraining, Radii, Scope
 from acclimate.methods.perturbation.word_changes import Gaussian, SubstituteKind, Substitutes, WordChanges
 from acclimate.methods.perturbation.word_changes import Normalise as NormaliseLaw
-from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.layers import Normalise
 from acclimate.model.learner import Learner

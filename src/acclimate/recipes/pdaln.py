@@ -22,17 +22,15 @@ from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.augmentation.anchors import Anchored, Augmentation, augment_with_anchors
 from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open_synonyms
 from acclimate.methods.contrastive import Contrast, Edit, edit_text, replace_synonyms
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Average, Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
-from acclimate.methods.tagging import Average, Tagging, TaggingOfAll
 from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights, unlabelled
 from acclimate.settings import Settings, UsageError
-from acclimate.training.optimizers import completed
-from acclimate.training.settings import Schedule, TrainingSettings
+from acclimate.training.settings import Schedule, TrainingSettings, completed
 from acclimate.training.stage import Stage, Watch
 
 ONLY_DELETION = (

@@ -17,8 +17,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import Tally
 from acclimate.inference.predict import predict
 from acclimate.methods.masking.policy import Uniform
-from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.methods.teachers import HarderReading, NearStart, Teaching, lower_cased
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
@@ -29,8 +28,7 @@ from acclimate.recipes.recipe import Plan, Recipe, chooses_for_target, unlabelle
 from acclimate.recipes.tuning_text import held_out
 from acclimate.settings import Settings, UsageError
 from acclimate.spelling import count
-from acclimate.training.optimizers import default_learning_rate
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import TrainingSettings, default_learning_rate
 from acclimate.training.stage import LastUpdate, Selector, Stage
 
 

@@ -11,13 +11,14 @@ import torch
 
 from acclimate.analysis.features import FeaturePoints, Separability, domain_separability, project
 from acclimate.data.problems import InputError
+from acclimate.layout import BEFORE
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.reporting.charts import scatter, scatter_legend
 from acclimate.reporting.formatting import UNKNOWN, decimal, percent
 from acclimate.reporting.page import Block, Charts, Chips, Fold, Section, Table, Text, missing
 from acclimate.reporting.run_data import RunData
 from acclimate.reporting.svg import Figure
-from acclimate.runs.evidence import AFTER, BEFORE, SOURCE, TARGET
+from acclimate.runs.run import AFTER, SOURCE, TARGET
 
 Places = Sequence[tuple[float, float]]
 _DISTANCE, _MAP = "Distance between the domains", "Map of the features"

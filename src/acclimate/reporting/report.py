@@ -46,7 +46,7 @@ from acclimate.reporting.training import (
     curves_section,
     settings_section,
 )
-from acclimate.runs.evidence import SOURCE, TARGET
+from acclimate.runs.run import SOURCE, TARGET
 from acclimate.settings import UsageError
 
 QUICK = "Left out, since the report was asked to be quick (--set quick=true)."

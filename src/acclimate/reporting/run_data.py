@@ -21,14 +21,13 @@ from acclimate.evaluation.counts import stored_f1
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric, compare_seeds
-from acclimate.layout import COMPARISON, PREDICTIONS, REPORT, RUN
+from acclimate.layout import BEFORE, COMPARISON, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError, read_json, require_unchanged
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
-from acclimate.runs.evidence import (
+from acclimate.runs.run import (
     AFTER,
-    BEFORE,
     DOMAINS,
     MOST_WORDS,
     SOURCE,

@@ -12,7 +12,7 @@ from acclimate.reporting.formatting import UNKNOWN, between, figures_of, p_of_te
 from acclimate.reporting.page import Block, Cell, Charts, Fold, Section, Table, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.svg import Figure
-from acclimate.runs.evidence import SOURCE, TARGET, Answers
+from acclimate.runs.run import SOURCE, TARGET, Answers
 from acclimate.spelling import count
 
 

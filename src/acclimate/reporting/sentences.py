@@ -31,7 +31,7 @@ from acclimate.reporting.page import (
 )
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.svg import Figure
-from acclimate.runs.evidence import Answers
+from acclimate.runs.run import Answers
 from acclimate.spelling import count
 
 _GALLERY, _MASKS = "Error gallery", "What was masked or changed"

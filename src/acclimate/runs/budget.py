@@ -15,7 +15,7 @@ from acclimate.recipes.recipe import TUNING_STAGE, Recipe
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task, tagger_for
-from acclimate.training.engine import build_engine
+from acclimate.training.loop import build_engine
 from acclimate.training.rehearsal import Cost, rehearse
 
 LEAST = 0.05  # of a stage's updates: less would teach nothing, whatever the budget says

@@ -21,7 +21,7 @@ from acclimate.runs.fingerprint import encoder_digest, file_digest
 from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.spelling import count
-from acclimate.training.engine import build_engine, is_main_process
+from acclimate.training.loop import build_engine, is_main_process
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 

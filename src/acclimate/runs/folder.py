@@ -33,7 +33,7 @@ from acclimate.model.storage import (
 from acclimate.runs.fingerprint import changed_data, changes
 from acclimate.settings import UsageError
 from acclimate.spelling import argument
-from acclimate.training.engine import is_main_process
+from acclimate.training.loop import is_main_process
 
 JUDGEMENTS = ("selectors.json", "answers.json")
 _MOST_LINES = 12  # of what has changed

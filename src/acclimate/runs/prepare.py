@@ -22,8 +22,8 @@ from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import FittedStart, StudentTask, Task
 from acclimate.settings import UsageError, complete
 from acclimate.spelling import argument, count, either
-from acclimate.training.engine import require_device
-from acclimate.training.optimizers import completed
+from acclimate.training.loop import require_device
+from acclimate.training.settings import completed
 from acclimate.training.stage import DevelopmentScore, LastUpdate, Selector
 
 CHOSEN_WITH_TARGET_LABELS = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."

@@ -50,7 +50,7 @@ from acclimate.model.storage import (
 from acclimate.runs.fingerprint import encoder_digest, file_digest
 from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
-from acclimate.training.engine import build_engine, is_main_process, main_process_first
+from acclimate.training.loop import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.settings import PretrainingSettings

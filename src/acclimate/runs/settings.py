@@ -9,7 +9,7 @@ from pydantic import Field
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
 from acclimate.model.encoders.transformer import TransformerSettings
 from acclimate.model.tagger import DEFAULT_ENCODER
-from acclimate.recipes.catalogue import default_recipe
+from acclimate.recipes.catalogue import RecipeNames, default_recipe
 from acclimate.settings import Seed, Settings
 from acclimate.training.settings import TrainingSettings
 
@@ -76,3 +76,20 @@ class RunSettings(SharedSettings):
     """Settings of the recipe."""
     seed: Seed = 1
     """Random seed."""
+
+
+class CommitteeSettings(Settings):
+    """Several taggers whose answers on the target's text one student learns."""
+
+    members: int = Field(0, ge=0)
+    """Number of taggers to train, each with its own seed; a student learns their answers. 0: no committee."""
+    recipes: RecipeNames = ()
+    """Recipes of the members, taken in turn; empty: all have the run's own recipe."""
+    labels: Literal["vote", "marginals"] = "vote"
+    """What the student learns: spans that all members found, other words left open, or their mean probabilities."""
+    warm_start: bool = False
+    """Let the student begin with the weights of the first member, in place of a new tagger."""
+    jobs: int = Field(1, ge=1)
+    """Number of members trained side by side, each in a process with one thread."""
+    keep: bool = False
+    """Keep the members, in the folder members of the run."""

@@ -33,7 +33,7 @@ from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
 from acclimate.runs.task import NO_SOURCE, Task, tagger_for
 from acclimate.settings import UsageError, complete, require_seed
 from acclimate.spelling import count
-from acclimate.training.engine import build_engine, device_for, is_main_process
+from acclimate.training.loop import build_engine, device_for, is_main_process
 from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
 from acclimate.training.run import EARLIER, Watcher, first_seed, run_stages
@@ -162,7 +162,7 @@ def train_run(
         _take(place, {**known, "start": start}, overwrite)
     began(ready)
     tagger.seen = ready.seen
-    job = _Job(task, settings, ready, None if place is None else place / TRAINING, watcher, budget or Budget())
+    job = _Job(task, settings, ready, None if place is None else place / TRAINING, watcher, budget)
     shown = look if look is not None and is_main_process() else lambda when, seen, siblings: None
     if baseline == "none":
         outcome = _alone(job, tagger)
@@ -193,7 +193,7 @@ class _Job:
     ready: Preparation
     folder: Path | None
     watcher: Watcher | None
-    budget: Budget
+    budget: Budget | None
     learner: Learner | None = None  # of the last stage
     family: Siblings | None = None  # of the last stage that trained two taggers
     earlier: list[float] = field(default_factory=list)  # seconds before this process went on with a stage
@@ -225,7 +225,8 @@ class _Job:
 
     def _prepared(self, stages: Iterator[Stage], tagger: Tagger) -> Iterator[Stage]:
         for stage in stages:
-            stage = stage.shortened(self.settings.share * self.budget.share(stage.name))
+            share = 1.0 if self.budget is None else self.budget.share(stage.name)
+            stage = stage.shortened(self.settings.share * share)
             self.learner = stage.learner or tagger
             self.family = stage.learner if isinstance(stage.learner, Siblings) else self.family
             if self.task.watch is not None:

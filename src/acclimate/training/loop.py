@@ -1,21 +1,139 @@
-"""The loop, written once: it trains any stage."""
+"""The engine (Accelerate, set up for one run), the optimizer, and the loop, written once: it trains any stage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedDataParallelKwargs
+from accelerate.state import AcceleratorState, PartialState
 from torch import Tensor, nn
 
-from acclimate.model.acceleration import Acceleration
 from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
+from acclimate.model.encoders.encoder import Acceleration
+from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
-from acclimate.training.optimizers import build_optimizer, default_learning_rate, parameter_groups
-from acclimate.training.settings import LoopSettings
+from acclimate.model.tagger import Tagger
+from acclimate.settings import UsageError
+from acclimate.training.muon import Muon
+from acclimate.training.settings import LoopSettings, TrainingSettings, default_learning_rate, default_multiples
 from acclimate.training.stage import Stage, TrainingStep
+
+
+def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
+    """An engine for this learner. Accelerate keeps one state per process, which is reset."""
+    require_device(settings)
+    on_cpu = device_for(settings) == "cpu"
+    precision = settings.precision
+    if precision == "auto":
+        precision = "bf16" if isinstance(learner.encoder, Transformer) and not on_cpu else "no"
+    # cuDNN's attention plans for a tenth of a second at every new shape
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    if torch.distributed.is_available() and not torch.distributed.is_initialized():
+        AcceleratorState._reset_state(reset_partial_state=True)
+    return Accelerator(
+        cpu=on_cpu,
+        mixed_precision=precision,
+        gradient_accumulation_steps=settings.accumulate,
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+    )
+
+
+def require_device(settings: LoopSettings) -> None:
+    """Refuse a device that is not there."""
+    if settings.device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
+
+
+def device_for(settings: LoopSettings) -> Literal["cpu", "cuda"]:
+    """The device of these settings."""
+    return "cpu" if settings.device == "cpu" or not torch.cuda.is_available() else "cuda"
+
+
+@contextmanager
+def main_process_first() -> Iterator[None]:
+    """The first process goes first; the others find its files."""
+    with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
+        yield
+
+
+def is_main_process() -> bool:
+    """Whether this is the first process (RANK 0)."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def parameter_groups(step: TrainingStep) -> list[list[nn.Parameter]]:
+    """Trained parameters in groups that are clipped together: the learner's first, then each separate one."""
+    separate = [group for _, group in _separate(step)]
+    others = {id(parameter) for group in separate for parameter in group}
+    rest = [parameter for parameter in step.parameters() if id(parameter) not in others]
+    return [[parameter for parameter in group if parameter.requires_grad] for group in (rest, *separate)]
+
+
+def _separate(step: TrainingStep) -> list[tuple[Any, list[nn.Parameter]]]:
+    """Each group of separate parameters with its objective."""
+    objectives: Iterable[Any] = step.objectives.values()
+    return [(objective, group) for objective in objectives for group in objective.separate_parameters()]
+
+
+def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
+    """The learning rate of each parameter whose rate differs, as a multiple of the learner's."""
+    if not isinstance(step, TrainingStep):
+        return {}
+    separate = {
+        id(parameter): getattr(objective, "rate", 1.0)
+        for objective, group in _separate(step)
+        for parameter in group
+        if parameter.requires_grad
+    }
+    if not isinstance(settings, TrainingSettings):
+        return separate
+    usual = default_multiples(settings, step.learner)
+    head = settings.head_rate or usual["head_rate"]
+    transitions = settings.transition_rate or usual["transition_rate"]
+    rates: dict[int, float] = {}
+    for tagger in (module for module in step.learner.modules() if isinstance(module, Tagger)):
+        layers: list[nn.Module] = [tagger.scores] if tagger.types is None else [tagger.scores, tagger.types]
+        layers += [] if tagger.source_heads is None else [tagger.source_heads]
+        rates |= {id(parameter): head for layer in layers for parameter in layer.parameters()}
+        rates |= {id(parameter): transitions for parameter in tagger.head.parameters()}
+    return rates | separate
+
+
+def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> torch.optim.Optimizer:
+    """Weight decay applies to matrices only, not to tables, biases and norms."""
+    embeddings = (module for module in step.modules() if isinstance(module, nn.Embedding))
+    tables = {id(weight) for table in embeddings for weight in table.parameters()}
+    matrices: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
+    for parameter in step.parameters():
+        if parameter.requires_grad:
+            (matrices if parameter.ndim > 1 and id(parameter) not in tables else others).append(parameter)
+    rates = _rates(step, settings)
+    groups: list[dict[str, Any]] = [
+        {
+            "params": [parameter for parameter in kind if rates.get(id(parameter), 1.0) == times],
+            "weight_decay": decay,
+            "times": times,
+        }
+        for kind, decay in ((matrices, settings.shrinking), (others, 0.0))
+        for times in sorted({1.0, *rates.values()})
+    ]
+    if settings.optimizer == "muon":
+        if any(times != 1 for times in rates.values()):
+            raise UsageError("With training.optimizer=muon all parts learn at one rate: take adamw.")
+        compiled = bool(getattr(settings, "compile", False))
+        return Muon(matrices, others, rate, settings.betas, settings.shrinking, compiled)
+    groups = [group for group in groups if group["params"]]
+    if settings.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=rate, momentum=settings.momentum)
+    if settings.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=rate, betas=settings.betas, fused=True)
+    return torch.optim.Adam(groups, lr=rate, betas=settings.betas, fused=True)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from acclimate.spelling import count, stderr_console
-from acclimate.training.engine import is_main_process
+from acclimate.training.loop import is_main_process
 
 P = ParamSpec("P")
 R = TypeVar("R")

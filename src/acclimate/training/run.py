@@ -107,7 +107,7 @@ def run_stages(
     watcher, record = watcher or Nobody(), record or Record()
     learner.to(engine.device)  # also when every stage is on disk already
     summaries: list[dict[str, Any]] = []
-    graphs = TrainingGraphs()
+    graphs = TrainingGraphs() if engine.device.type == "cuda" else None
     try:
         for stage in _seeded(stages, seed):
             place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
@@ -122,7 +122,8 @@ def run_stages(
                     summary = _StageRun(learner, training, stage.selector or selector, place, watcher, record).run()
             summaries.append(summary)
     finally:
-        graphs.forget()
+        if graphs is not None:
+            graphs.forget()
         give_back_memory(engine)
     return summaries
 

@@ -1,14 +1,16 @@
-"""How a stage is trained: its settings, and the schedules that they name."""
+"""How a stage is trained: its settings, their defaults for a learner, and the schedules that they name."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.learner import Learner
 from acclimate.settings import Settings
 
 Schedule = Callable[[int], float]
@@ -128,3 +130,27 @@ class PretrainingSettings(LoopSettings):
     """Maximum norm of the gradient; null: no clipping."""
     compile: bool | None = None
     """Compile the model with torch.compile: slow to start, then faster on a GPU; null: only if there is a GPU."""
+
+
+Kind = TypeVar("Kind", bound=LoopSettings)
+
+
+def completed(settings: Kind, learner: Learner) -> Kind:
+    """The settings with the defaults that depend on the learner."""
+    pre_trained = isinstance(learner.encoder, Transformer)
+    usual = {"epochs": 5.0 if pre_trained else 20.0, "learning_rate": default_learning_rate(learner)}
+    if isinstance(settings, TrainingSettings):
+        usual |= default_multiples(settings, learner)
+    return settings.model_copy(update={name: value for name, value in usual.items() if getattr(settings, name) is None})
+
+
+def default_learning_rate(learner: Learner) -> float:
+    if not isinstance(learner.encoder, Transformer):
+        return 3e-3
+    return 5e-5 if learner.encoder.state_width >= 512 else 3e-4
+
+
+def default_multiples(settings: LoopSettings, learner: Learner) -> dict[str, float]:
+    """How much faster the heads learn than the encoder (docs/explanation/results/head-rates.md)."""
+    faster = isinstance(learner.encoder, Transformer) and settings.optimizer in ("adamw", "adam")
+    return {"head_rate": 30.0, "transition_rate": 100.0} if faster else {"head_rate": 1.0, "transition_rate": 1.0}

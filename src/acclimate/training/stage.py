@@ -19,7 +19,7 @@ from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.masked_batch import hide
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.model.acceleration import Acceleration
+from acclimate.model.encoders.encoder import Acceleration
 from acclimate.model.learner import Learner, NoView, View, eval_mode
 from acclimate.model.tagger import Tagger
 from acclimate.spelling import count

@@ -17,10 +17,10 @@ from acclimate.methods.alignment.domain_discriminator import (
     plain_loss,
     undecided_logit,
 )
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.training.optimizers import parameter_groups
+from acclimate.training.loop import parameter_groups
 from acclimate.training.settings import ganin_ramp
 from acclimate.training.stage import TrainingStep
 

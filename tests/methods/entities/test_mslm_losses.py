@@ -21,7 +21,7 @@ from acclimate.methods.mslm import (
     MaskedView,
     MaskWeights,
 )
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.objective import Tagging
 from acclimate.model.learner import NoView, View
 
 NOBODY = NoView("target")

@@ -17,7 +17,7 @@ from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, pose
 from acclimate.methods.masking.policy import Mixture, Policy
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
 from acclimate.model.language_model import MaskedLanguageModel
-from acclimate.training.engine import build_engine
+from acclimate.training.loop import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Stage

@@ -12,14 +12,13 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.adversarial import AdversarialTraining, noise_for
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.perturbation.word_changes import WordChanges
-from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
+from acclimate.training.loop import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Stage

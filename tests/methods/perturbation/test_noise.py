@@ -10,8 +10,8 @@ from slow_noise import LONG, NOBODY, RADII, gradients, places, slow_noise, view_
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
+from acclimate.methods.objective import Tagging
 from acclimate.methods.perturbation.adversarial import along, noise_for, norms
-from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 

@@ -10,11 +10,10 @@ from slow_noise import NOBODY, RADII
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.perturbation.word_changes import WordChanges
-from acclimate.methods.tagging import Tagging
 from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger

@@ -11,14 +11,12 @@ from torch import nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.tagging import Tagging
-from acclimate.model.acceleration import Acceleration
 from acclimate.model.cuda_graphs.cast_weights import WeightCast, cast_module
+from acclimate.model.encoders.encoder import Acceleration
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training
+from acclimate.training.loop import Training, build_engine
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, TrainingStep
 

@@ -15,19 +15,17 @@ from torch import Tensor, nn
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.methods.teachers import Distillation, frozen_copy
-from acclimate.model.acceleration import Acceleration, Read, active_acceleration
 from acclimate.model.cuda_graphs.cast_weights import rounded
 from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraph, EncoderGraphs, Slot, _fresh, gradients
 from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
+from acclimate.model.encoders.encoder import Acceleration, Read, active_acceleration
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training, acceleration_for
+from acclimate.training.loop import Training, acceleration_for, build_engine
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
 from acclimate.training.settings import TrainingSettings

@@ -18,7 +18,8 @@ from pyarrow import parquet
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.model.encoders.vectors import find_vectors, read_vectors, vectors_width
+from acclimate.model.encoders.layers import find_vectors
+from acclimate.model.encoders.vectors import read_vectors, vectors_width
 from acclimate.model.tagger import Tagger
 
 GLOVE = "paris 0.1 -2 3e-1\nanna 1 1 1\n"

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Average, Objective, count_of
 from acclimate.methods.perturbation.adversarial import LETTERS, along
-from acclimate.methods.tagging import Average, count_of
 from acclimate.model.learner import Learner, NoView, View
 
 EMBEDDINGS = ("words", LETTERS, "pieces")

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from acclimate.model.acceleration import Read
 from acclimate.model.cuda_graphs.cast_weights import WeightCast, pad_rows, rounded
 from acclimate.model.cuda_graphs.graph_cache import (
     FREE,
@@ -22,6 +21,7 @@ from acclimate.model.cuda_graphs.graph_cache import (
     on_side_stream,
     reset_after_failure,
 )
+from acclimate.model.encoders.encoder import Read
 from acclimate.model.encoders.transformer import Transformer
 
 

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from acclimate.model.acceleration import Acceleration
 from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraphs
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
+from acclimate.model.encoders.encoder import Acceleration
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads import linear_chain
 from acclimate.model.heads.linear_chain import Boundary

@@ -16,8 +16,16 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.words import HIDDEN, PADDING, UNKNOWN, Vocabulary
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs, Rows
-from acclimate.model.encoders.layers import BidirectionalLstm, Normalise, Table, VariationalDropout, shares_of
-from acclimate.model.encoders.vectors import Coverage, Lexicon, in_table
+from acclimate.model.encoders.layers import (
+    BidirectionalLstm,
+    Coverage,
+    Lexicon,
+    Normalise,
+    Table,
+    VariationalDropout,
+    in_table,
+    shares_of,
+)
 from acclimate.settings import Settings
 
 _LONGEST_WORD = 64  # a longer one is read by its first 48 and last 16 characters, or one web address fills the memory

@@ -1,14 +1,26 @@
-"""Layers of the CNN-LSTM: embedding tables that may be normalised, and a bidirectional LSTM."""
+"""Layers of the CNN-LSTM: its words and their vectors, embedding tables that may be normalised, and a
+bidirectional LSTM."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.data.words import PADDING, SPECIAL
+from acclimate.data.corpus import Corpus
+from acclimate.data.words import PADDING, SPECIAL, Vocabulary
+from acclimate.model.encoders.vectors import read_vectors, vectors_width
+
+if TYPE_CHECKING:
+    from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
+
+_DIGIT = re.compile(r"\d")
 
 Normalise = Literal["none", "weighted", "unweighted"]
 _TINY = 1e-6  # a dimension that never varies is not blown up
@@ -170,3 +182,85 @@ def _initialise(lstm: nn.LSTM) -> None:
             nn.init.zeros_(weight)
             if "bias_ih" in name:  # the forget gate starts open
                 weight.data[lstm.hidden_size : 2 * lstm.hidden_size] = 1.0
+
+
+def in_table(word: str, lower_case: bool) -> str:
+    """The entry of a word in a tagger's table: all digits are alike, and case may be, too."""
+    return _DIGIT.sub("0", word.lower() if lower_case else word)
+
+
+def find_vectors(path: str | Path, counts: Mapping[str, int], lower_case: bool) -> dict[str, Tensor]:
+    """The vector of each table entry that these words make, under the first name in the file: the commonest spelling in
+    the table's case, the entry itself, a spelling of the text, or one in lower case."""
+    names: dict[str, list[str]] = {}
+    for word in sorted(counts, key=lambda word: (-counts[word], word)):
+        names.setdefault(in_table(word, lower_case), []).append(word)
+    for entry, words in names.items():
+        cased = [word.lower() if lower_case else word for word in words]
+        names[entry] = list(dict.fromkeys([*cased, entry, *words, *(word.lower() for word in words), entry.lower()]))
+    vectors = read_vectors(path, {name for tried in names.values() for name in tried})
+    hits = {entry: next((name for name in tried if name in vectors), None) for entry, tried in names.items()}
+    return {entry: vectors[name] for entry, name in hits.items() if name is not None}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many words of a text have a vector."""
+
+    words: int  # different ones
+    words_found: int
+    running_words: int
+    running_words_found: int
+
+    def __str__(self) -> str:
+        share, running = self.words_found / self.words, self.running_words_found / self.running_words
+        return (
+            f"{self.words_found:,} of {self.words:,} different words of the text found ({100 * share:.1f} %), "
+            f"{100 * running:.1f} % of its running words"
+        )
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """A vocabulary with the known vectors of its words."""
+
+    words: Vocabulary
+    rare: list[int]  # seen once, and without a vector
+    vectors: dict[str, Tensor]
+    width: int
+    coverage: Coverage | None
+
+    def fill(self, table: Tensor) -> None:
+        """Write the vectors into their rows."""
+        for word, vector in self.vectors.items():
+            if word in self.words:
+                table[self.words.number(word)] = vector
+
+    @classmethod
+    def of(cls, settings: CharacterCnnLstmSettings, text: Corpus, more: Corpus | None = None) -> Lexicon:
+        """Words of the text, and those of `more` text that have a vector. With frozen vectors only words that have
+        one."""
+        counts: Counter[str] = Counter()
+        others: Counter[str] = Counter()
+        vectors: dict[str, Tensor] = {}
+        width, coverage = settings.word_width, None
+        if width > 0 or settings.vectors is not None:
+            for word, count in text.vocabulary.items():
+                counts[in_table(word, settings.lower_case_words)] += count
+        if settings.vectors is not None:
+            spellings = text.vocabulary if more is None else text.vocabulary + more.vocabulary
+            vectors = find_vectors(settings.vectors, spellings, settings.lower_case_words)
+            width = vectors_width(settings.vectors)
+            for word, count in () if more is None else more.vocabulary.items():
+                others[in_table(word, settings.lower_case_words)] += count
+            every = counts + others
+            hits = [count for word, count in every.items() if word in vectors]
+            coverage = Coverage(len(every), len(hits), every.total(), sum(hits))
+        added = sorted((others.keys() & vectors.keys()) - counts.keys())
+        only_vectors = settings.vectors is not None and not settings.train_vectors
+        for word in [word for word in counts if word not in vectors]:
+            if only_vectors or counts[word] < settings.least_seen:
+                del counts[word]
+        words = Vocabulary((*Vocabulary.of_counts(counts).items, *added))
+        rare = [words.number(word) for word, count in counts.items() if count == 1 and word not in vectors]
+        return cls(words, rare, vectors, width, coverage)

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
-from acclimate.model.acceleration import accelerated
-from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs, Rows
+from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs, Rows, accelerated
 from acclimate.model.encoders.pretrained import ENCODER, load_backbone, load_tokenizer, longest_row, quietly
 from acclimate.settings import Settings
 

@@ -6,28 +6,19 @@ import codecs
 import difflib
 import io
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import DAMAGE, XZ, compression_of, decompressing
-from acclimate.data.words import Vocabulary
-
-if TYPE_CHECKING:
-    from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
-
 
 GLOVE = ("glove", "glove-6b-50d")  # the names under which the packaged vectors are asked for
-_DIGIT = re.compile(r"\d")
 _HEADER = re.compile(rb"(\d+) (\d+)")  # word2vec's and fastText's first line: how many vectors, how wide
 _LARGEST = float(np.finfo(np.float32).max)
 _BINARY = (
@@ -62,42 +53,6 @@ def vectors_width(path: str | Path) -> int:
 def is_packaged(path: str | Path) -> bool:
     """Whether the packaged vectors are meant; a file of that name wins."""
     return str(path) in GLOVE and not Path(path).is_file()
-
-
-def in_table(word: str, lower_case: bool) -> str:
-    """The entry of a word in a tagger's table: all digits are alike, and case may be, too."""
-    return _DIGIT.sub("0", word.lower() if lower_case else word)
-
-
-def find_vectors(path: str | Path, counts: Mapping[str, int], lower_case: bool) -> dict[str, Tensor]:
-    """The vector of each table entry that these words make, under the first name in the file: the commonest spelling in
-    the table's case, the entry itself, a spelling of the text, or one in lower case."""
-    names: dict[str, list[str]] = {}
-    for word in sorted(counts, key=lambda word: (-counts[word], word)):
-        names.setdefault(in_table(word, lower_case), []).append(word)
-    for entry, words in names.items():
-        cased = [word.lower() if lower_case else word for word in words]
-        names[entry] = list(dict.fromkeys([*cased, entry, *words, *(word.lower() for word in words), entry.lower()]))
-    vectors = read_vectors(path, {name for tried in names.values() for name in tried})
-    hits = {entry: next((name for name in tried if name in vectors), None) for entry, tried in names.items()}
-    return {entry: vectors[name] for entry, name in hits.items() if name is not None}
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How many words of a text have a vector."""
-
-    words: int  # different ones
-    words_found: int
-    running_words: int
-    running_words_found: int
-
-    def __str__(self) -> str:
-        share, running = self.words_found / self.words, self.running_words_found / self.running_words
-        return (
-            f"{self.words_found:,} of {self.words:,} different words of the text found ({100 * share:.1f} %), "
-            f"{100 * running:.1f} % of its running words"
-        )
 
 
 def _package() -> tuple[Path, Any]:
@@ -204,49 +159,3 @@ def _is_binary(start: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return any(letter < " " and letter not in "\t\r" for letter in text)
-
-
-@dataclass(frozen=True)
-class Lexicon:
-    """A vocabulary with the known vectors of its words."""
-
-    words: Vocabulary
-    rare: list[int]  # seen once, and without a vector
-    vectors: dict[str, Tensor]
-    width: int
-    coverage: Coverage | None
-
-    def fill(self, table: Tensor) -> None:
-        """Write the vectors into their rows."""
-        for word, vector in self.vectors.items():
-            if word in self.words:
-                table[self.words.number(word)] = vector
-
-    @classmethod
-    def of(cls, settings: CharacterCnnLstmSettings, text: Corpus, more: Corpus | None = None) -> Lexicon:
-        """Words of the text, and those of `more` text that have a vector. With frozen vectors only words that have
-        one."""
-        counts: Counter[str] = Counter()
-        others: Counter[str] = Counter()
-        vectors: dict[str, Tensor] = {}
-        width, coverage = settings.word_width, None
-        if width > 0 or settings.vectors is not None:
-            for word, count in text.vocabulary.items():
-                counts[in_table(word, settings.lower_case_words)] += count
-        if settings.vectors is not None:
-            spellings = text.vocabulary if more is None else text.vocabulary + more.vocabulary
-            vectors = find_vectors(settings.vectors, spellings, settings.lower_case_words)
-            width = vectors_width(settings.vectors)
-            for word, count in () if more is None else more.vocabulary.items():
-                others[in_table(word, settings.lower_case_words)] += count
-            every = counts + others
-            hits = [count for word, count in every.items() if word in vectors]
-            coverage = Coverage(len(every), len(hits), every.total(), sum(hits))
-        added = sorted((others.keys() & vectors.keys()) - counts.keys())
-        only_vectors = settings.vectors is not None and not settings.train_vectors
-        for word in [word for word in counts if word not in vectors]:
-            if only_vectors or counts[word] < settings.least_seen:
-                del counts[word]
-        words = Vocabulary((*Vocabulary.of_counts(counts).items, *added))
-        rare = [words.number(word) for word, count in counts.items() if count == 1 and word not in vectors]
-        return cls(words, rare, vectors, width, coverage)

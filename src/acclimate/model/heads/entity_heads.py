@@ -160,21 +160,21 @@ class EntitySettings(Settings):
     """Dropout in both heads."""
 
 
-def types_apart(settings: EntitySettings | None, labels: LabelSet) -> bool:
+def types_apart(settings: EntitySettings, labels: LabelSet) -> bool:
     """Whether spans get their types from a head of their own."""
-    return settings is not None and settings.tags == "untyped" and len(labels) > 1
+    return settings.tags == "untyped" and len(labels) > 1
 
 
-def detected_labels(settings: EntitySettings | None, labels: LabelSet) -> LabelSet:
+def detected_labels(settings: EntitySettings, labels: LabelSet) -> LabelSet:
     """The labels of the tags that words are scored for."""
     return LabelSet((TYPELESS,)) if types_apart(settings, labels) else labels
 
 
 def span_types(
-    settings: EntitySettings | None, width: int, labels: LabelSet, scheme: Scheme, pieces: int | None
+    settings: EntitySettings, width: int, labels: LabelSet, scheme: Scheme, pieces: int | None
 ) -> SpanTypes | None:
     """The head that types spans; None where tags have types, or there is only one."""
-    if settings is None or not types_apart(settings, labels):
+    if not types_apart(settings, labels):
         return None
     layer = EntityLayer(width, len(labels), settings.extra, settings.type_width, settings.dropout, pieces)
     return SpanTypes(layer, labels.tags(scheme), detected_labels(settings, labels).tags(scheme), labels.names)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import LabelSet, Sentence
 from acclimate.data.schemes import Scheme, is_legal
-from acclimate.model.acceleration import accelerated
+from acclimate.model.encoders.encoder import accelerated
 from acclimate.model.heads import linear_chain
 
 _TINY = 1e-12
