@@ -141,7 +141,7 @@ def _open_extra(names: list[str], reading: ReadingSettings) -> tuple[Corpus | No
 
 
 def _is_raw(name: str, reading: ReadingSettings) -> bool:
-    from acclimate.data.selection.ngram_scores import detected_format
+    from acclimate.data.selection.likeness import detected_format
 
     return Path(name).is_file() and (reading.format or detected_format(name)) == "text"
 

@@ -240,7 +240,7 @@ class TextReading:
     """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
 
     def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
-        from acclimate.data.selection.ngram_scores import detected_format
+        from acclimate.data.selection.likeness import detected_format
         from acclimate.data.selection.text_files import RawText
 
         def is_raw(name: str) -> bool:

@@ -17,7 +17,7 @@ from acclimate.data.concepts.labelling import NO_GROUPS, Coverage, Groups, Label
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import Tokenize, inner_name
-from acclimate.data.selection.ngram_scores import detected_format
+from acclimate.data.selection.likeness import detected_format
 from acclimate.data.selection.text_files import RawText
 from acclimate.data.writers.formats import WRITERS
 from acclimate.data.writers.shared import atomic_file
