@@ -56,14 +56,6 @@ def test_json_says_the_same(runs: list[Path], files: Files) -> None:
     assert len(found["runs"][0]["periods"]) == 3
 
 
-def test_entities_are_looked_up(runs: list[Path], tmp_path: Path) -> None:
-    gold = tmp_path / "gold.conll"
-    tags = {"Anna": "B-PER", "Paris": "B-LOC"}
-    gold.write_text("".join(f"{word}\t{tags.get(word, 'O')}\n" for word in WORDS), encoding="utf-8")
-    found = masks(runs[1], "--gold", gold, *UNTAGGED, "--json").json["masks"]["runs"][0]
-    assert found["in_entities"] == {"hidden": 0.5, "overall": pytest.approx(1 / 3), "blind": pytest.approx(1 / 3)}
-
-
 def test_the_shipped_tagger_names_parts_of_speech(runs: list[Path]) -> None:
     shares = masks(runs[0], "--json").json["masks"]["runs"][0]["parts_of_speech"]
     assert shares["others"]["hidden"] == 1.0  # "is" is an auxiliary
@@ -75,7 +67,7 @@ def test_pictures_and_tables_are_written(runs: list[Path], files: Files, tmp_pat
     masks(*runs, *corpora(files), "--plot", pictures, "--csv", tables)
     assert sorted(path.name for path in pictures.iterdir()) == ["density-ratio-in-parts.svg", "density-ratio.svg"]
     assert sorted(path.name for path in tables.iterdir()) == [
-        *("over-hidden.csv", "overview.csv", "parts-of-speech.csv", "periods.csv"),
+        *("overview.csv", "parts-of-speech.csv", "periods.csv"),
     ]
 
 

@@ -95,8 +95,8 @@ def by_policy(statistics: Iterable[MaskStatistics], *, split: bool = False) -> d
 
 
 def render_masks(statistics: Sequence[MaskStatistics]) -> str:
-    """All runs side by side: an overview, the periods, the parts of speech, the most over-hidden words."""
-    parts = [_overview(statistics), *_period_tables(statistics), _parts_of_speech(statistics), _over_hidden(statistics)]
+    """All runs side by side: an overview, the periods, the parts of speech."""
+    parts = [_overview(statistics), *_period_tables(statistics), _parts_of_speech(statistics)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
@@ -108,19 +108,12 @@ def _groups(statistics: Sequence[MaskStatistics]) -> Iterator[tuple[str, MaskSta
 
 
 def _overview(statistics: Sequence[MaskStatistics]) -> list[str]:
-    table: list[Row] = [("", "policy", "updates", "rows", "hidden", "density ratio", "% unseen", "% in entities")]
+    table: list[Row] = [("", "policy", "updates", "rows", "hidden", "density ratio", "% unseen")]
     for name, run, group in _groups(statistics):
-        figures = [
-            _beside(group.density_ratio, 1, 3),
-            _beside(group.unseen, 100, 1),
-            _beside(group.in_entities, 100, 1),
-        ]
+        figures = [_beside(group.density_ratio, 1, 3), _beside(group.unseen, 100, 1)]
         policy = run.policy if group is run.everything else ""
         table.append((name, policy, f"{run.updates:,}", f"{group.rows:,}", f"{group.hidden:,}", *figures))
-    lines = [*align(table), "in brackets: what a blind choice of as many places of each row would give"]
-    rows = {run.run: run.everything.looked_up for run in statistics if run.everything.looked_up}
-    looked_up = ", ".join(f"{number:,} of {run}" for run, number in rows.items())
-    return [*lines, f"rows found in the gold corpora: {looked_up}"] if rows else lines
+    return [*align(table), "in brackets: what a blind choice of as many places of each row would give"]
 
 
 def _beside(compared: Compared | None, factor: int, digits: int) -> str:
@@ -156,31 +149,21 @@ def _parts_of_speech(statistics: Sequence[MaskStatistics]) -> list[str]:
     return ["parts of speech of the hidden words (%)", *align(table)] if len(table) > 1 else []
 
 
-def _over_hidden(statistics: Sequence[MaskStatistics]) -> list[str]:
-    lines = []
-    for name, _, group in _groups(statistics):
-        words = [f"{item.word} x{item.lift:.1f} ({item.hidden:,}/{item.occurrences:,})" for item in group.over_hidden]
-        lines += [f"  {name.strip()}: {', '.join(words)}"] if words else []
-    head = "hidden more often than by a blind choice: how many times, smoothed (hidden/occurrences)"
-    return [head, *lines] if lines else []
-
-
 def mask_tables(statistics: Sequence[MaskStatistics]) -> dict[str, list[CsvRow]]:
-    """Four tables: an overview, the periods, the parts of speech, the most over-hidden words."""
-    tables: dict[str, list[CsvRow]] = {"overview": [], "periods": [], "parts-of-speech": [], "over-hidden": []}
+    """Three tables: an overview, the periods, the parts of speech."""
+    tables: dict[str, list[CsvRow]] = {"overview": [], "periods": [], "parts-of-speech": []}
     for run in statistics:
         for by, group in run.groups.items():
             head = {"run": run.run, "policy": run.policy, "by": by}
             row: dict[str, Any] = {**head, "rows": group.rows, "words": group.words, "hidden": group.hidden}
-            for name in ("density_ratio", "unseen", "in_entities"):
+            for name in ("density_ratio", "unseen"):
                 row |= _figures(name, getattr(group, name))
-            tables["overview"].append({**row, "looked_up": group.looked_up})
+            tables["overview"].append(row)
             for period in group.periods:
                 place = {"first": period.first, "last": period.last, "hidden": period.hidden}
                 tables["periods"].append({**head, **place, **_figures("density_ratio", period.density_ratio)})
             for part, share in (group.parts_of_speech or {}).items():
                 tables["parts-of-speech"].append({**head, "part": part, **_figures("share", share)})
-            tables["over-hidden"] += [{**head, **asdict(item)} for item in group.over_hidden]
     return tables
 
 

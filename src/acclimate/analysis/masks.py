@@ -1,4 +1,4 @@
-"""What a masking policy hides: words of the target, words of which part of speech, unseen words, entities.
+"""What a masking policy hides: words of the target, words of which part of speech, unseen words.
 
 mlm4uda, Figure 3 and Table 4. Domain tuning logs masks to `records.jsonl` as `{"kind": "masks", "update": …, "policy":
 …, "rows": [{"words": […], "hidden": […], "places": […], "drawn": …, "by": …}, …]}`. Every figure of the hidden words
@@ -21,7 +21,7 @@ from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.evaluation.seen import Vocabulary, fold
+from acclimate.evaluation.seen import Vocabulary
 
 if TYPE_CHECKING:
     from acclimate.inference.part_of_speech import PartOfSpeechTagger
@@ -32,8 +32,6 @@ PARTS_OF_SPEECH = ("ADJ", "VERB", "NOUN", "PROPN", "PRON", "ADV")
 OTHERS = "others"
 EVERYTHING = "all"
 ROWS_AT_ONCE = 512
-SMOOTHING = 10.0  # a word counts as if it had also been seen so often, and hidden at the average rate
-_ROUNDING = 1e-9  # of sums of fractions
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +110,14 @@ def _row(update: int, policy: str, row: Mapping[str, Any]) -> MaskedRow:
 class Yardsticks:
     """What hidden words are measured by; a measure without its yardstick is left out.
 
-    `source` says which words are unseen, with `target` also how much a word is the target's (density ratio). In `gold`
-    sentences are looked up for their entities. `tagger` must give universal parts of speech.
+    `source` says which words are unseen, with `target` also how much a word is the target's (density ratio). `tagger`
+    must give universal parts of speech.
     """
 
     source: Corpus | None = None
     target: Corpus | None = None
-    gold: Sequence[Corpus] = ()
     tagger: PartOfSpeechTagger | None = None
-    lower_case: bool = True  # how words are compared; sentences are looked up as they are written
-
-    def __post_init__(self) -> None:
-        for corpus in self.gold:
-            if corpus.kind == "plain" or not corpus.is_labelled:
-                raise InputError(f"{corpus.name} has no spans to look hidden words up in; give a corpus with entities.")
+    lower_case: bool = True  # how words are compared
 
     @cached_property
     def density_ratio(self) -> DensityRatio | None:
@@ -141,15 +133,6 @@ class Yardsticks:
     @cached_property
     def tag_cache(self) -> TagCache | None:
         return None if self.tagger is None else TagCache(self.tagger)
-
-    @cached_property
-    def entities(self) -> dict[Words, frozenset[int]]:
-        """The words inside entities of each labelled sentence; of equal sentences the first one counts."""
-        inside: dict[Words, frozenset[int]] = {}
-        for sentence in (sentence for corpus in self.gold for sentence in corpus.labelled()):
-            words = frozenset(number for span in sentence.spans for number in range(span.start, span.end))
-            inside.setdefault(sentence.words, words)
-        return inside
 
 
 class TagCache:
@@ -222,51 +205,37 @@ class SumsByUpdate(dict[int, Sums]):
 
 @dataclass
 class Counts:
-    """Everything that is counted over some rows. `blind` is how often chance would have hidden each word or tag."""
+    """Everything that is counted over some rows. `blind_tags`: how often chance would have hidden each."""
 
     rows: int = 0
-    words: Counter[str] = field(default_factory=Counter)
-    hidden: Counter[str] = field(default_factory=Counter)
-    blind: Counter[str] = field(default_factory=Counter)
+    words: int = 0
     hidden_by_update: Counter[int] = field(default_factory=Counter)
     ratios: SumsByUpdate = field(default_factory=SumsByUpdate)
     unseen: Sums = field(default_factory=Sums)
-    in_entities: Sums = field(default_factory=Sums)
-    looked_up: int = 0
     tags: Counter[str] = field(default_factory=Counter)
     hidden_tags: Counter[str] = field(default_factory=Counter)
     blind_tags: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: MaskedRow, tags: Sequence[str] | None, yardsticks: Yardsticks) -> None:
         """One more row, with its parts of speech where a tagger gave them."""
-        words = [fold(word, yardsticks.lower_case) for word in row.words]
         chances = row.chances
         self.rows += 1
-        self.words.update(words)
-        self.hidden.update(words[number] for number in row.hidden)
+        self.words += len(row.words)
         self.hidden_by_update[row.update] += len(row.hidden)
-        _add_chances(self.blind, words, chances)
         if tags is not None:
             self.tags.update(tags)
             self.hidden_tags.update(tags[number] for number in row.hidden)
-            _add_chances(self.blind_tags, tags, chances)
-        ratio, known, inside = yardsticks.density_ratio, yardsticks.known, yardsticks.entities.get(row.words)
+            for tag, chance in zip(tags, chances, strict=True):
+                self.blind_tags[tag] += chance  # type: ignore[assignment]  # a counter of fractions
+        ratio, known = yardsticks.density_ratio, yardsticks.known
         if ratio is not None:
             sums = self.ratios.setdefault(row.update, Sums())
             sums.add([ratio(word) for word in row.words], row.hidden, chances)
         if known is not None:
             self.unseen.add([not known.has_word(word) for word in row.words], row.hidden, chances)
-        if inside is not None:
-            self.looked_up += 1
-            self.in_entities.add([number in inside for number in range(len(row.words))], row.hidden, chances)
 
     def __add__(self, other: Counts) -> Counts:
         return _added(self, other)
-
-
-def _add_chances(sums: Counter[str], items: Iterable[str], chances: Iterable[float]) -> None:
-    for item, chance in zip(items, chances, strict=True):
-        sums[item] += chance  # type: ignore[assignment]  # a counter of fractions
 
 
 Summed = TypeVar("Summed", Sums, Counts)
@@ -323,16 +292,6 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class OverHidden:
-    """A word that was hidden more often than by chance. `lift` 2 means twice as often, smoothed."""
-
-    word: str
-    lift: float
-    hidden: int
-    occurrences: int
-
-
-@dataclass(frozen=True, slots=True)
 class HiddenWords:
     """The hidden words of some rows. A figure is None where its yardstick was not given, or found nothing."""
 
@@ -342,25 +301,19 @@ class HiddenWords:
     density_ratio: Compared | None
     periods: tuple[Period, ...]
     unseen: Compared | None  # share of words that the source does not have
-    in_entities: Compared | None  # share of words inside entities, in the rows that are in the gold corpus
-    looked_up: int  # how many rows those are
     parts_of_speech: Mapping[str, Compared] | None
-    over_hidden: tuple[OverHidden, ...]
 
     @classmethod
-    def of(cls, counts: Counts, updates: int, every: int, most: int) -> HiddenWords:
+    def of(cls, counts: Counts, updates: int, every: int) -> HiddenWords:
         tagged = (counts.hidden_tags, counts.tags, counts.blind_tags)
         return cls(
             rows=counts.rows,
-            words=counts.words.total(),
-            hidden=counts.hidden.total(),
+            words=counts.words,
+            hidden=counts.hidden_by_update.total(),
             density_ratio=counts.ratios.over(counts.ratios),
             periods=tuple(_periods(counts, updates, every)),
             unseen=counts.unseen.compared,
-            in_entities=counts.in_entities.compared,
-            looked_up=counts.looked_up,
             parts_of_speech=part_of_speech_shares(*tagged) if counts.tags else None,
-            over_hidden=tuple(over_hidden(counts.hidden, counts.words, counts.blind, most)),
         )
 
 
@@ -390,13 +343,12 @@ def mask_statistics(
     yardsticks: Yardsticks | None = None,
     *,
     every: int | None = None,
-    most: int = 20,
     progress: Callable[[int], None] | None = None,
 ) -> list[MaskStatistics]:
     """What each run hid: `mask_statistics({"a": read_masks("runs/a")})`.
 
     `every` is the length of a period in updates; without it the longest run has about ten, and all runs the same.
-    `most` over-hidden words are named. `progress` gets the number of rows read.
+    `progress` gets the number of rows read.
     """
     if every is not None and every < 1:
         raise InputError(f"a period needs one update at least, not {every}.")
@@ -405,8 +357,8 @@ def mask_statistics(
     statistics = []
     for name, counts in counted.items():
         parts = counts.by if len(counts.by) > 1 else {}
-        everything = HiddenWords.of(counts.everything, counts.updates, length, most)
-        by = {policy: HiddenWords.of(part, counts.updates, length, most) for policy, part in parts.items()}
+        everything = HiddenWords.of(counts.everything, counts.updates, length)
+        by = {policy: HiddenWords.of(part, counts.updates, length) for policy, part in parts.items()}
         statistics.append(MaskStatistics(name, ", ".join(counts.policies), counts.updates, length, everything, by))
     return statistics
 
@@ -428,20 +380,6 @@ def _share(counts: Mapping[str, float], part: str) -> float:
     total = sum(counts.values())
     named = counts.get(part, 0) if part != OTHERS else total - sum(counts.get(name, 0) for name in PARTS_OF_SPEECH)
     return named / total if total else 0.0
-
-
-def over_hidden(
-    hidden: Counter[str], overall: Counter[str], blind: Mapping[str, float], most: int = 20
-) -> list[OverHidden]:
-    """The words hidden most often, beside how often a blind choice would have hidden them, smoothed: a word seen twice
-    and hidden twice says little."""
-    usual = SMOOTHING * hidden.total() / max(1, overall.total())
-    words = []
-    for word, times in hidden.items():
-        lift = (times + usual) / (blind[word] + usual)
-        if lift > 1 + _ROUNDING:
-            words.append(OverHidden(word, lift, times, overall[word]))
-    return sorted(words, key=lambda item: (-item.lift, -item.hidden, item.word))[:most]
 
 
 def _periods(counts: Counts, updates: int, every: int) -> Iterator[Period]:

@@ -68,8 +68,8 @@ class SelectSettings(Settings):
 class WeakLabelSettings(Settings):
     """`acclimate data weak-label`."""
 
-    annotator: str = "dictionary"
-    """What finds the names: dictionary, spacy:MODEL or medcat:PACK (where these are installed)."""
+    label: str | None = None
+    """One label for everything that is not dropped; null: the labels of the map."""
     others: Literal["drop", "keep"] = "drop"
     """What to do with types that the map does not name: drop them, or keep them as labels."""
     case: Literal["smart", "lower", "exact"] = "smart"

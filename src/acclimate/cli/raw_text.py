@@ -123,12 +123,12 @@ def _cores() -> int:
 
 def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
     from acclimate.cli.outputs import warn
+    from acclimate.cli.reading import warn_of_long_lines
 
     kept = selection.lines_kept
     if kept < top:
         warn(f"--top {top:,} is more than there is: all {count(kept, 'different line')} that fit were taken.")
-    if selection.lines_too_long:
-        warn(f"{count(selection.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
+    warn_of_long_lines(selection.lines_too_long)
     taken, target = selection.words_per_line, selection.target_words_per_line
     lengths = f"{taken:.1f} words a line, the target has {target:.1f}"
     if not target / _TOO_FAR <= taken <= target * _TOO_FAR:

@@ -71,8 +71,6 @@ class ReportSettings(Settings):
     """Masks: part-of-speech tagger: acclimate, spacy, spacy:MODEL, a tagger's folder, or none."""
     every: PositiveInt | None = None
     """Masks: length of a reporting period in updates; null: a tenth of the longest run."""
-    words: NonNegativeInt = 10
-    """Masks: number of over-represented hidden words to show."""
     lower_case: bool = True
     """Masks: ignore case when comparing words."""
     terms: PositiveInt = 20
@@ -147,7 +145,6 @@ def masks_part(request: Request) -> Part:
     yardsticks = Yardsticks(
         source=None if settings.source is None else request.read(settings.source),
         target=None if settings.target is None else request.read(settings.target),
-        gold=[request.read(name) for name in request.gold],
         tagger=None if tagger == NO_TAGGER else part_of_speech_tagger(tagger, choose_device(settings.device)),
         lower_case=settings.lower_case,
     )
@@ -155,7 +152,7 @@ def masks_part(request: Request) -> Part:
     with sentence_bar(request.console, "reading masks") as bar:
         task = bar.add_task("", total=None)
         advance = partial(bar.advance, task)
-        runs = mask_statistics(logs, yardsticks, every=settings.every, most=settings.words, progress=advance)
+        runs = mask_statistics(logs, yardsticks, every=settings.every, progress=advance)
     figures = mask_figures(runs) if request.draws else {}
     return Part(
         render_masks(runs),

@@ -249,7 +249,6 @@ class Given:
     sources: tuple[str, ...] = ("news",)
     target: str = "social"
     target_labelled: str | None = None
-    extra: tuple[str, ...] = ()
     map_name: str | None = None  # a label map that the target was read with
 
     @property
@@ -280,16 +279,6 @@ class SourceFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtraText:
-    """Text that may or may not be of the target's kind."""
-
-    sentences: int
-    words: int
-    distance: float  # mean density ratio of the target's words against this text
-    cut: bool = False  # only the beginning was read
-
-
-@dataclass(frozen=True, slots=True)
 class Facts:
     given: Given
     source: Surface
@@ -297,7 +286,6 @@ class Facts:
     words: WordFigures
     encoder: EncoderFigures
     labels: LabelSupport
-    extra: ExtraText | None = None
     sources: tuple[SourceFigures, ...] = ()
 
     @property
@@ -333,7 +321,7 @@ class Facts:
             return None
         return target.bundled_map or (MAP_FILE if target.alike else None)
 
-    def adapt(self, recipe: str, *more: str, use_map: bool = True) -> str:
+    def adapt(self, recipe: str, use_map: bool = True) -> str:
         """The command to type."""
         given = self.given
         words = ["acclimate", "adapt", *(word for name in given.sources for word in ("--source", name))]
@@ -344,4 +332,4 @@ class Facts:
             words += ["--map", self.map_name]
         if self.encoder.encoder != DEFAULT_ENCODER:
             words += ["--encoder", self.encoder.encoder]
-        return shlex.join([*words, "--recipe", recipe, *more])
+        return shlex.join([*words, "--recipe", recipe])

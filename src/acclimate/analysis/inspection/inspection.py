@@ -10,7 +10,6 @@ from typing import Any
 from acclimate.analysis.inspection.facts import (
     FEATURE_WORDS,
     LOSS_WORDS,
-    ExtraText,
     Facts,
     Given,
     GuessedLabels,
@@ -30,7 +29,7 @@ from acclimate.analysis.inspection.rules import (
     standings,
     suggestions,
 )
-from acclimate.analysis.text_comparison import DensityRatio, sampled
+from acclimate.analysis.text_comparison import sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.counts import ratio
@@ -66,7 +65,6 @@ class Inspection:
             "words": asdict(facts.words),
             "encoder": facts.encoder.as_dict(),
             "labels": asdict(facts.labels),
-            "extra": facts.extra and asdict(facts.extra),
             "recipes": [asdict(standing) for standing in self.standings],
             "suggestions": [asdict(suggestion) for suggestion in self.suggestions],
             "notes": list(self.notes),
@@ -78,19 +76,17 @@ def inspect_corpora(
     target: Corpus,
     *,
     target_labelled: Corpus | None = None,
-    extra: Corpus | None = None,
     given: Given | None = None,
     encoder: str = DEFAULT_ENCODER,
     sentences: int = SENTENCES,
-    cut: frozenset[str] = frozenset(),
+    is_cut: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Inspection:
     """Compare a labelled source with a target, and say what that suggests.
 
     `target_labelled` are sentences to learn from. Where there are none, tags in `target` tell of labels and of nothing
-    else. `given` is how the corpora are called in the commands; `cut` names those of which only the beginning was read
-    ("target", "extra").
+    else. `given` is how the corpora are called in the commands; `is_cut`: only the beginning of the target was read.
     """
     _require_fit(source, target, target_labelled)
     few = None if target_labelled is None else target_labelled.name
@@ -106,10 +102,9 @@ def inspect_corpora(
         words=words,
         encoder=look_through(encoder, source, samples, progress, seed),
         labels=label_support(source, labelled),
-        extra=None if extra is None else _extra(extra, samples[1], sentences, seed, "extra" in cut),
         sources=figures_of_sources(source),
     )
-    notes = _notes(target, target_labelled, cut)
+    notes = _notes(target, target_labelled, is_cut)
     return Inspection(facts, standings(facts), suggestions(facts), (len(samples[0]), len(samples[1])), notes)
 
 
@@ -123,13 +118,8 @@ def _require_fit(source: Corpus, target: Corpus, few: Corpus | None) -> None:
         raise InputError(f"{few.name} is to be labelled target sentences, but has no tags.")
 
 
-def _extra(extra: Corpus, target: Corpus, sentences: int, seed: int, cut: bool) -> ExtraText:
-    distance = DensityRatio.of(sampled(extra, sentences, seed), target).distance
-    return ExtraText(len(extra), extra.word_count, distance, cut)
-
-
-def _notes(target: Corpus, few: Corpus | None, cut: frozenset[str]) -> tuple[str, ...]:
-    notes = [f"Only the beginning of the {name} text was read; its size is that of the part." for name in sorted(cut)]
+def _notes(target: Corpus, few: Corpus | None, is_cut: bool) -> tuple[str, ...]:
+    notes = ["Only the beginning of the target text was read; its size is that of the part."] if is_cut else []
     if target.is_labelled:
         use = "not looked at" if few is not None else "looked at for the labels below, and for nothing else"
         notes.append(f"Tags in {target.name} were {use}; no recipe learns from them.")
@@ -145,19 +135,6 @@ def render(inspection: Inspection) -> str:
     parts = ["\n".join([title, *(f"  {text}" for text in lines)]) for title, lines in sections(inspection)]
     parts[0] = f"{given.source} → {given.target}\n{parts[0]}"
     return "\n\n".join([*parts, "\n".join(["what to try, and to compare", *_numbered(inspection.suggestions)])])
-
-
-def markdown(inspection: Inspection) -> str:
-    """The same as a file."""
-    given = inspection.facts.given
-    parts = [f"# {given.source} → {given.target}"]
-    for title, lines in sections(inspection):
-        parts += [f"## {title[0].upper()}{title[1:]}", "\n".join(["```", *lines, "```"])]
-    parts.append("## What to try, and to compare")
-    for suggestion in inspection.suggestions:
-        parts.append(f"- **{suggestion.text}** {suggestion.why}")
-        parts += ["\n".join(["```", *suggestion.commands, "```"])] if suggestion.commands else []
-    return "\n\n".join(parts) + "\n"
 
 
 def sections(inspection: Inspection) -> Iterator[Section]:

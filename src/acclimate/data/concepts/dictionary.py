@@ -18,7 +18,7 @@ from acclimate.data.concepts.files import Concept
 from acclimate.data.concepts.labelling import NO_TYPE, Groups, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
-from acclimate.spelling import argument
+from acclimate.spelling import argument, either
 
 CasePolicy = Literal["smart", "lower", "exact"]
 
@@ -237,7 +237,8 @@ def _nothing_left(notes: DictionaryNotes, groups: Groups) -> InputError:
     if not notes.other_types:
         return InputError("no name is left: all are too short, have no letter, or were excluded.")
     if set(notes.other_types) == {NO_TYPE}:
-        advice = f"Pass {argument('single', ...)} with the label that their names are to get."
+        given = either("Groups.load(…, single=LABEL)", argument("label", ...))
+        advice = f"Pass {given} with the label that their names are to get."
         return InputError(f"the concepts have no types. {advice}")
     types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
     problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."

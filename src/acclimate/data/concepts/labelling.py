@@ -7,21 +7,18 @@ not known, in the next few sentences.
 
 from __future__ import annotations
 
-import importlib
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.mapping import LabelMap
-from acclimate.data.problems import InputError, optional_library
+from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
-from acclimate.data.words import joined_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,68 +289,3 @@ def choose(mentions: Sequence[Mention]) -> list[Mention]:
             taken.update(places)
             chosen.append(mention)
     return sorted(chosen, key=lambda mention: mention.start)
-
-
-KINDS = ("dictionary", "spacy:MODEL", "medcat:PACK")
-
-
-def load_annotator(name: str) -> Annotator:
-    """`spacy:MODEL` or `medcat:PACK`."""
-    kind, _, which = name.partition(":")
-    if kind not in ("spacy", "medcat") or not which:
-        raise InputError(f"no annotator {name!r}. There are: {', '.join(KINDS)}.")
-    return SpacyAnnotator(which) if kind == "spacy" else MedcatAnnotator(which)
-
-
-class SpacyAnnotator:
-    """The entities of a spaCy pipeline; their labels are the types. It reads our words and splits none itself."""
-
-    def __init__(self, model: str) -> None:
-        spacy = optional_library("spacy", "spacy is not installed: pip install 'acclimate[spacy]'.")
-        if not (spacy.util.is_package(model) or Path(model).is_dir()):
-            installed = ", ".join(spacy.util.get_installed_models()) or "none"
-            raise InputError(f"spaCy has no model {model}; installed: {installed}. Give its name, or its folder.")
-        self.pipeline = spacy.load(model)
-        self._doc = importlib.import_module("spacy.tokens").Doc
-
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
-        docs = (self._doc(self.pipeline.vocab, words=list(sentence.words)) for sentence in sentences)
-        for doc in self.pipeline.pipe(docs):
-            yield [Mention(entity.start, entity.end, (entity.label_,), entity.text) for entity in doc.ents]
-
-
-class MedcatAnnotator:
-    """The concepts that MedCAT links. Their types are type ids and, where the pack has them, type names."""
-
-    def __init__(self, pack: str) -> None:
-        medcat = optional_library("medcat.cat", "medcat is not installed: pip install 'medcat'.")
-        if not Path(pack).exists():
-            raise InputError(
-                "there is no such model pack. MedCAT's package brings none: see its documentation.", file=pack
-            )
-        self.model = medcat.CAT.load_model_pack(pack)
-
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
-        for _, together in groupby(sentences, key=lambda sentence: id(_text(sentence) or sentence)):
-            group = list(together)
-            text = _text(group[0]) or " ".join(group[0].words)
-            entities = list(self.model.get_entities(text).get("entities", {}).values())
-            for sentence in group:
-                offsets = sentence.offsets if sentence.text is not None else None
-                offsets = joined_words(sentence.words)[1] if offsets is None else offsets
-                mentions = (_over_words(entity, offsets) for entity in entities)
-                yield [mention for mention in mentions if mention is not None]
-
-
-def _text(sentence: Sentence) -> str | None:
-    return sentence.text if sentence.offsets is not None else None
-
-
-def _over_words(entity: dict[str, Any], offsets: Sequence[tuple[int, int]]) -> Mention | None:
-    """The words of a sentence that share a character with a concept; None where it stands in another sentence."""
-    start = bisect_right([end for _, end in offsets], entity["start"])
-    end = bisect_left([begin for begin, _ in offsets], entity["end"])
-    if start >= end:
-        return None
-    types = (*entity.get("type_ids", ()), *entity.get("types", ()))
-    return Mention(start, end, tuple(type for type in types if type), entity.get("pretty_name") or entity["cui"])

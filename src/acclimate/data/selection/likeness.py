@@ -2,8 +2,8 @@
 
 "overlap" is the share of a line's n-grams that the target has, averaged over n. "jaccard", the rule of the adversarial
 masking paper, divides by the n-grams of line or target, and so prefers long lines. "contrast" is the cross-entropy
-difference (Moore and Lewis 2010): how much likelier a line is, word by word, to a bigram model of the target than to one
-of a sample of the pool.
+difference (Moore and Lewis 2010): how much likelier a line is, word by word, to a bigram model of the target than to
+one of a sample of the pool.
 """
 
 from __future__ import annotations
