@@ -53,7 +53,7 @@ def facts(
     """Two corpora that no rule has much to say of, but for what is named."""
     losses = None if gap is None else (Perplexity(1.0, 3.0, 500, 100), Perplexity(1.0, 3.0 + gap, 500, 100))
     apart = None if accuracy is None else Separability(accuracy, (accuracy, accuracy), 200, 200)
-    pieces = PieceFigures(1.2, 1.2, 0.5, 0.2, 0.0, 0.0)
+    pieces = PieceFigures(1.2, 1.2, 0.0, 0.0)
     return Facts(
         Given(("news.conll",), "my posts.txt", "few.conll" if few else None),
         surface(),
@@ -202,15 +202,6 @@ def test_words_with_plain_tags_are_not_counted_as_entities() -> None:
     assert rules.first_labels(facts(target=parts_of_speech)) is None
     assert rules.first_labels(facts(kind="plain")) is None
     assert rules.first_labels(facts(kind="plain", target=SAME)) is not None
-
-
-def test_a_target_with_many_tags_can_be_cut() -> None:
-    many = replace(SAME, sentences=rules.WORTH_CUTTING)
-    found = rules.cut_out_labels(facts(target=many))
-    assert found is not None
-    assert found.commands[0] == "acclimate data split 'my posts.txt' --few-labels 100 --out parts"
-    assert rules.cut_out_labels(facts(target=SAME)) is None
-    assert rules.cut_out_labels(facts(target=many, few=True)) is None
 
 
 def test_very_long_lines_may_be_paragraphs() -> None:

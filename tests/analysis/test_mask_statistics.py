@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.mask_tables import mask_tables
 from acclimate.analysis.masks import (
     Compared,
     MaskedRow,
@@ -19,9 +18,9 @@ from acclimate.analysis.masks import (
     TagCache,
     Yardsticks,
     chance_to_be_drawn,
-    chunks,
     count_rows,
     mask_statistics,
+    mask_tables,
     period_length,
 )
 from acclimate.analysis.text_comparison import DensityRatio
@@ -209,7 +208,6 @@ def test_rows_are_read_one_chunk_at_a_time() -> None:
     heard: list[int] = []
     mask_statistics({"a": (row("[a]") for _ in range(1000))}, progress=heard.append)
     assert heard == [512, 488]
-    assert list(chunks("abcde", 2)) == [["a", "b"], ["c", "d"], ["e"]]
 
 
 def test_statistics_can_be_stored() -> None:

@@ -85,12 +85,9 @@ def test_a_split_of_the_labels_keeps_all_sentences_and_the_records_together(conc
     Path("notes.txt").write_text(notes, encoding="utf-8")
     words = ["data", "weak-label", "--concepts", "concepts.csv", "--text", "notes.txt"]
     acclimate(*words, "--set", "reading.paragraphs=true", "--out", "weak.jsonl", "-q")
-    assert acclimate("data", "split", "weak.jsonl", "--out", "parts", "--json").json == {
-        "train": 64,
-        "dev": 8,
-        "test": 8,
-    }
+    acclimate("data", "split", "weak.jsonl", "--out", "parts")
     parts = [read_corpus(f"parts/{part}.conll") for part in ("train", "dev", "test")]
+    assert [len(part) for part in parts] == [64, 8, 8]
     numbers = [{word for one in part for word in one.words if word.isdigit()} for part in parts]
     assert [len(part) for part in numbers] == [32, 4, 4]
     assert not numbers[0] & numbers[1]

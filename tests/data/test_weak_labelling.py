@@ -67,18 +67,6 @@ def test_tags_are_iob2_and_those_that_were_there_are_gone() -> None:
     assert found == ["O B-DISEASE I-DISEASE O B-TREATMENT", "O"]
 
 
-def test_an_annotator_never_sees_tags() -> None:
-    seen: list[Sentence] = []
-
-    class Curious:
-        def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
-            seen.extend(sentences)
-            return iter([[] for _ in sentences])
-
-    list(Labeller(Curious(), GROUPS).label([sentence("a b", tags="B-X O")]))
-    assert [one.tags for one in seen] == [None]
-
-
 def test_what_was_met_is_counted() -> None:
     one = labeller()
     list(one.label([sentence("heart failure to thrive and aspirin"), sentence("aspirin"), sentence("well")]))
@@ -87,7 +75,6 @@ def test_what_was_met_is_counted() -> None:
     assert counts.spans == {"TREATMENT": 2, "SYMPTOM": 1}
     assert counts.types == {"T121": 2, "T184": 1}
     assert counts.names == {("aspirin", "TREATMENT"): 2, ("failure to thrive", "SYMPTOM"): 1}
-    assert counts.overlaps == {("failure to thrive", "SYMPTOM", "heart failure", "DISEASE"): 1}
     assert counts.as_dict(1)["most_frequent"] == [["aspirin", "TREATMENT", 2]]
 
 

@@ -21,13 +21,14 @@ from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.data.writers.shared import CsvRow
 from acclimate.evaluation.seen import Vocabulary
+from acclimate.evaluation.table import Row, align
 
 if TYPE_CHECKING:
     from acclimate.inference.part_of_speech import PartOfSpeechTagger
 
 Words = tuple[str, ...]
-Item = TypeVar("Item")
 PARTS_OF_SPEECH = ("ADJ", "VERB", "NOUN", "PROPN", "PRON", "ADV")
 OTHERS = "others"
 EVERYTHING = "all"
@@ -263,7 +264,8 @@ def count_rows(
 ) -> RunCounts:
     """Count the rows of one run, a few hundred at a time."""
     counts, cache = RunCounts(), yardsticks.tag_cache
-    for some in chunks(rows, ROWS_AT_ONCE):
+    waiting = iter(rows)
+    while some := list(islice(waiting, ROWS_AT_ONCE)):
         tags = [None] * len(some) if cache is None else cache.tags_of([row.words for row in some])
         for row, own in zip(some, tags, strict=True):
             counts.by.setdefault(row.by, Counts()).add(row, own, yardsticks)
@@ -272,13 +274,6 @@ def count_rows(
         if progress is not None:
             progress(len(some))
     return counts
-
-
-def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """So many at a time, and what is left."""
-    waiting = iter(items)
-    while some := list(islice(waiting, size)):
-        yield some
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,3 +386,88 @@ def _periods(counts: Counts, updates: int, every: int) -> Iterator[Period]:
         inside = groups.get(number, [])
         hidden = sum(counts.hidden_by_update[update] for update in inside)
         yield Period(number * every + 1, (number + 1) * every, hidden, counts.ratios.over(inside))
+
+
+ALL_WORDS = "all words"
+UNKNOWN = "-"
+_PARTS = (*PARTS_OF_SPEECH, OTHERS)
+_PERIODS_ACROSS = 10  # more do not fit on a screen
+
+
+def render_masks(statistics: Sequence[MaskStatistics]) -> str:
+    """All runs side by side: an overview, the periods, the parts of speech."""
+    parts = [_overview(statistics), *_period_tables(statistics), _parts_of_speech(statistics)]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _groups(statistics: Sequence[MaskStatistics]) -> Iterator[tuple[str, MaskStatistics, HiddenWords]]:
+    """Every run, and below it the parts of a mixture."""
+    for run in statistics:
+        for by, group in run.groups.items():
+            yield run.run if by == EVERYTHING else f"  {run.run}, by {by}", run, group
+
+
+def _overview(statistics: Sequence[MaskStatistics]) -> list[str]:
+    table: list[Row] = [("", "policy", "updates", "rows", "hidden", "density ratio", "% unseen")]
+    for name, run, group in _groups(statistics):
+        figures = [_beside(group.density_ratio, 1, 3), _beside(group.unseen, 100, 1)]
+        policy = run.policy if group is run.everything else ""
+        table.append((name, policy, f"{run.updates:,}", f"{group.rows:,}", f"{group.hidden:,}", *figures))
+    return [*align(table), "in brackets: what a blind choice of as many places of each row would give"]
+
+
+def _beside(compared: Compared | None, factor: int, digits: int) -> str:
+    if compared is None:
+        return UNKNOWN
+    return f"{factor * compared.hidden:.{digits}f} ({factor * compared.blind:.{digits}f})"
+
+
+def _period_tables(statistics: Sequence[MaskStatistics]) -> Iterator[list[str]]:
+    if all(run.everything.density_ratio is None for run in statistics):
+        return
+    longest = max((run.everything.periods for run in statistics), key=len)
+    for start in range(0, len(longest), _PERIODS_ACROSS):
+        shown = slice(start, start + _PERIODS_ACROSS)
+        table: list[Row] = [("", *(f"{period.last:,}" for period in longest[shown]))]
+        for name, _, group in _groups(statistics):
+            ratios = [period.density_ratio for period in group.periods[shown]]
+            cells = [UNKNOWN if ratio is None else f"{ratio.hidden:.3f}" for ratio in ratios]
+            table.append((name, *cells, *[UNKNOWN] * (len(longest[shown]) - len(cells))))
+        yield ["density ratio of the hidden words, up to update", *align(table)]
+
+
+def _parts_of_speech(statistics: Sequence[MaskStatistics]) -> list[str]:
+    table: list[Row] = [("", *_PARTS)]
+    for name, run, group in _groups(statistics):
+        shares = group.parts_of_speech
+        if shares is not None:
+            lines = {name: "hidden"}
+            if group is run.everything:
+                lines |= {"  a blind choice": "blind", f"  {ALL_WORDS}": "overall"}
+            for line, side in lines.items():
+                table.append((line, *(f"{100 * getattr(shares[part], side):.1f}" for part in _PARTS)))
+    return ["parts of speech of the hidden words (%)", *align(table)] if len(table) > 1 else []
+
+
+def mask_tables(statistics: Sequence[MaskStatistics]) -> dict[str, list[CsvRow]]:
+    """Three tables: an overview, the periods, the parts of speech."""
+    tables: dict[str, list[CsvRow]] = {"overview": [], "periods": [], "parts-of-speech": []}
+    for run in statistics:
+        for by, group in run.groups.items():
+            head = {"run": run.run, "policy": run.policy, "by": by}
+            row: dict[str, Any] = {**head, "rows": group.rows, "words": group.words, "hidden": group.hidden}
+            for name in ("density_ratio", "unseen"):
+                row |= _figures(name, getattr(group, name))
+            tables["overview"].append(row)
+            for period in group.periods:
+                place = {"first": period.first, "last": period.last, "hidden": period.hidden}
+                tables["periods"].append({**head, **place, **_figures("density_ratio", period.density_ratio)})
+            for part, share in (group.parts_of_speech or {}).items():
+                tables["parts-of-speech"].append({**head, "part": part, **_figures("share", share)})
+    return tables
+
+
+def _figures(name: str, compared: Compared | None) -> dict[str, float | None]:
+    """The value for the hidden words, for all, and for those that a blind choice would hide."""
+    hidden, overall, blind = (None, None, None) if compared is None else asdict(compared).values()
+    return {name: hidden, f"{name}_of_all": overall, f"{name}_blind": blind}

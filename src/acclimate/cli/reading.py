@@ -189,13 +189,13 @@ def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) 
         tell(f"{corpus.name}: {remark}")
 
 
-def _tell_list(name: str, noun: str, fate: str, found: Sequence[object], tell: Tell, most: int) -> None:
-    if found:
-        tell(f"{name}: {count(len(found), noun)} {fate}.")
-        for item in found[:most]:
+def _tell_list(name: str, noun: str, outcome: str, items: Sequence[object], tell: Tell, most: int) -> None:
+    if items:
+        tell(f"{name}: {count(len(items), noun)} {outcome}.")
+        for item in items[:most]:
             tell(f"  {item}")
-        if len(found) > most:
-            tell(f"  … and {len(found) - most:,} more")
+        if len(items) > most:
+            tell(f"  … and {len(items) - most:,} more")
 
 
 def expand(places: Sequence[str]) -> dict[str, str]:

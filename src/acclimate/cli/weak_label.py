@@ -75,7 +75,6 @@ def weak_label_command(
         grouped,
         case=settings.case,
         shortest=settings.shortest,
-        plurals=settings.plurals,
         exclude=() if settings.leave_out is None else read_names(settings.leave_out),
     )
     labeller = Labeller(dictionary, grouped, abbreviations=settings.abbreviations)

@@ -151,11 +151,6 @@ def _about_text(
     if coverage.explained:
         spans = count(coverage.by_abbreviation, "span")
         yield f"  {count(coverage.explained, 'abbreviation')} explained in the text gave {spans}"
-    if coverage.overlaps:
-        pairs = coverage.overlaps.most_common(most)
-        shown = [f"{kept} ({label}), not {lost} ({other}) {times:,}" for (kept, label, lost, other), times in pairs]
-        rule = "the longest is kept, then the leftmost"
-        yield f"  {coverage.overlaps.total():,} overlaps of two labels ({rule}): {'; '.join(shown) or '…'}"
     if coverage.other_types:
         types = f"{coverage.other_types.total():,} ({_counted(coverage.other_types, most)})"
         yield f"  dropped, as the map {groups.name} does not label their types: {types}"

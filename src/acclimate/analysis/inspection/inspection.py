@@ -12,7 +12,6 @@ from acclimate.analysis.inspection.facts import (
     LOSS_WORDS,
     Facts,
     Given,
-    GuessedLabels,
     Progress,
     figures_of_sources,
     label_support,
@@ -32,7 +31,6 @@ from acclimate.analysis.inspection.rules import (
 from acclimate.analysis.text_comparison import sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.table import Row, align
 from acclimate.model.tagger import DEFAULT_ENCODER
 from acclimate.spelling import count
@@ -201,9 +199,6 @@ def _encoder(inspection: Inspection) -> list[str]:
     encoder = inspection.facts.encoder
     pieces = encoder.pieces
     lines = [f"pieces per word: {pieces.source:.2f} in the source, {pieces.target:.2f} in the target"]
-    if inspection.facts.words.unseen_words:
-        whole, broken = 100 * pieces.unseen_whole, 100 * pieces.unseen_broken
-        lines.append(f"of words unseen in the source {whole:.0f} % are one piece, {broken:.0f} % three or more")
     if pieces.target_unknown >= UNKNOWN_PIECES:
         lines.append(f"{100 * pieces.target_unknown:.1f} % of the target's words it cannot spell at all")
     if encoder.losses is not None:
@@ -235,7 +230,7 @@ def _labels(inspection: Inspection) -> list[str]:
         other = ", ".join(label for label in called if label != name)
         shown = f"{name} (target: {other})" if other else name
         rows.append((shown, *(_support(number) for number in counts)))
-    lines = [*align(rows), *_guesses(labels.guesses)]
+    lines = align(rows)
     if target is None:
         return [*lines, "no labelled target sentences: whether these labels occur there is not known"]
     lines.append(f"target: {target.sentences:,} labelled sentences of {target.corpus}")
@@ -247,21 +242,6 @@ def _labels(inspection: Inspection) -> list[str]:
         )
     if labels.entity_length is not None and target.entity_length is not None:
         lines.append(f"words per entity: {labels.entity_length:.2f} and {target.entity_length:.2f}")
-    return lines
-
-
-def _guesses(guesses: GuessedLabels | None) -> list[str]:
-    if guesses is None:
-        return []
-    share, sure = ratio(guesses.soft_words, guesses.words), guesses.certainty
-    soft = f"{guesses.soft_words:,} words ({100 * share:.1f} %) may have more than one tag"
-    likeliest = "" if sure is None else f", the likeliest with probability {sure:.2f} in the mean"
-    lines = [f"guesses: {count(guesses.sentences, 'source sentence')}; {soft}{likeliest}"]
-    if guesses.annotators:
-        rows: list[Row] = [("annotator", "sentences", "right", "weight")]
-        for one in guesses.annotators:
-            rows.append((one.name, f"{one.sentences:,}", f"{one.reliability:.2f}", f"{one.weight:.2f}"))
-        lines += ["how probably each annotator is right, by how they agree", *align(rows)]
     return lines
 
 

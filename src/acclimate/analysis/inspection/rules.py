@@ -42,7 +42,6 @@ SUPPORT = 20  # mentions of a label: with fewer, its score hangs on a handful of
 
 # how many labelled target sentences the settings of PDALN begin with
 FEW_SHOT = 100
-WORTH_CUTTING = 400  # sentences: a hundred to learn from, a hundred to choose by, a hundred or more to score on
 
 # entities of a test set that leave F1 uncertain by about 5 points either way: 1.96 * sqrt(0.25 / n)
 TEST_ENTITIES = 400
@@ -158,18 +157,6 @@ def first_labels(facts: Facts) -> Suggestion | None:
     why += f"({BOARD}); {enough:,} sentences have some {TEST_ENTITIES} entities at the {of}'s "
     why += "rate, which leaves F1 uncertain by about 5 points."
     return Suggestion("first_labels", text, why)
-
-
-def cut_out_labels(facts: Facts) -> Suggestion | None:
-    """A target that carries tags can be cut into parts to learn from and parts to score on."""
-    target, given = facts.labels.target, facts.given
-    if facts.has_few or target is None or target.sentences < WORTH_CUTTING:
-        return None
-    text = "Or cut the target, which carries tags, into sentences to learn from, to choose by and to score on."
-    why = f"{given.target} has {target.sentences:,} labelled sentences, which no recipe sees as long as it is --target."
-    split = f"acclimate data split {shlex.quote(given.target)} --few-labels {FEW_SHOT} --out parts"
-    inspect = f"acclimate data inspect {shlex.join(given.sources)} parts/unlabelled.conll"
-    return Suggestion("cut_out_labels", text, why, (split, f"{inspect} --target-labelled parts/labelled.conll"))
 
 
 def other_names(facts: Facts) -> Suggestion | None:
@@ -293,7 +280,7 @@ def paragraphs(facts: Facts) -> Suggestion | None:
 RULES: tuple[Callable[[Facts], Suggestion | None], ...] = (
     *(other_names, labels_without_source, paragraphs, alike),  # what is in the way, then what to try
     *(default_recipe, domain_tuning, alignment),
-    *(more_text, weak_support, first_labels, cut_out_labels),  # and what more data would be worth
+    *(more_text, weak_support, first_labels),  # and what more data would be worth
 )
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -35,11 +34,9 @@ class Mention:
 
 
 class Annotator(Protocol):
-    """Whatever finds concepts in sentences. Findings may overlap; the labeller chooses among them."""
+    """Whatever finds concepts in a sentence, such as a dictionary. Findings may overlap; the labeller chooses."""
 
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[Sequence[Mention]]:
-        """The findings of each sentence, in the sentences' order. Tags are not there to be looked at."""
-        ...
+    def find(self, words: Sequence[str]) -> Sequence[Mention]: ...
 
 
 BUNDLED_GROUPS = {
@@ -173,9 +170,6 @@ def _bracketed(words: Sequence[str], place: int) -> tuple[str, ...]:
     return tuple(inside[:end])
 
 
-_AT_ONCE = 512  # sentences handed to the annotator together
-
-
 @dataclass
 class Coverage:
     """What was met in the text."""
@@ -187,7 +181,6 @@ class Coverage:
     spans: Counter[str] = field(default_factory=Counter)  # by label
     types: Counter[str] = field(default_factory=Counter)  # spans by semantic type
     names: Counter[tuple[str, str]] = field(default_factory=Counter)  # spans by name and label
-    overlaps: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)  # name and label, then the lost one's
     other_types: Counter[str] = field(default_factory=Counter)  # findings left out, by the type that has no label
     explained: int = 0  # abbreviations that the text explains
     by_abbreviation: int = 0  # spans that were found by them
@@ -203,8 +196,6 @@ class Coverage:
             "spans_by_type": dict(self.types.most_common()),
             "names_found": len(self.names),
             "most_frequent": [[name, label, count] for (name, label), count in self.names.most_common(most)],
-            "overlaps": self.overlaps.total(),
-            "most_overlapping": [[*pair, count] for pair, count in self.overlaps.most_common(most)],
             "findings_of_other_types": dict(self.other_types.most_common()),
             "abbreviations_explained": self.explained,
             "spans_by_abbreviation": self.by_abbreviation,
@@ -222,10 +213,8 @@ class Labeller:
 
     def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences with IOB2 tags, instead of any tags that they have."""
-        waiting = (sentence.with_tags(None) for sentence in sentences)
-        while batch := list(islice(waiting, _AT_ONCE)):
-            for sentence, mentions in zip(batch, self.annotator.annotate(batch), strict=True):
-                yield self._labelled(sentence, mentions)
+        for sentence in sentences:
+            yield self._labelled(sentence.with_tags(None), self.annotator.find(sentence.words))
 
     def _labelled(self, sentence: Sentence, mentions: Iterable[Mention]) -> Sentence:
         own: list[Mention] = []
@@ -238,8 +227,7 @@ class Labeller:
         chosen = choose(own)
         if self._abbreviations is not None:
             chosen = self._with_abbreviations(self._abbreviations, sentence, own, chosen)
-        self._count_overlaps(own, chosen)
-        spans = [Span(mention.start, mention.end, self._label(mention)) for mention in chosen]
+        spans = [Span(each.start, each.end, self.groups.choose(each.types)[1] or "") for each in chosen]
         self._count(sentence, chosen, spans)
         return sentence.with_spans(spans)
 
@@ -256,15 +244,6 @@ class Labeller:
         chosen = choose([*own, *more])
         self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
         return chosen
-
-    def _label(self, mention: Mention) -> str:
-        return self.groups.choose(mention.types)[1] or ""
-
-    def _count_overlaps(self, mentions: Sequence[Mention], chosen: Sequence[Mention]) -> None:
-        for lost in (mention for mention in mentions if mention not in chosen):
-            other = next((other for other in chosen if other.start < lost.end and lost.start < other.end), None)
-            if other is not None and self._label(other) != self._label(lost):
-                self.coverage.overlaps[other.name, self._label(other), lost.name, self._label(lost)] += 1
 
     def _count(self, sentence: Sentence, chosen: Sequence[Mention], spans: Sequence[Span]) -> None:
         coverage = self.coverage
