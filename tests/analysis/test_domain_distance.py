@@ -62,7 +62,6 @@ def test_stop_words_are_plain_lower_case_words() -> None:
 def test_the_overlap_can_be_stored_by_name() -> None:
     overlap = overlap_of_sets({"a": "xy", "b": "yz"})
     assert json.loads(json.dumps(overlap.as_dict()))["percents"]["a"]["b"] == pytest.approx(100 / 3)
-    assert overlap.as_rows()[1] == {"corpus": "a", "other": "b", "percent": pytest.approx(100 / 3)}
 
 
 def test_the_oracle_ratios_are_reproduced() -> None:

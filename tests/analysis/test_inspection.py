@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from acclimate.analysis.inspection.facts import Given
-from acclimate.analysis.inspection.inspection import Inspection, inspect_corpora, markdown, render
+from acclimate.analysis.inspection.inspection import Inspection, inspect_corpora, render
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 
@@ -26,7 +26,6 @@ def test_all_figures_are_in_the_dictionary(found: Inspection, news: Corpus, twee
     assert told["labels"]["target"]["counts"] == dict(tweets.label_counts)
     assert told["encoder"]["masked_words"]["gap"] == found.facts.encoder.loss_gap
     assert told["sampled"]["target_sentences"] == len(tweets)
-    assert told["extra"] is None
     assert told["given"]["target"] == "tweets"
 
 
@@ -51,17 +50,13 @@ def test_labelled_sentences_come_before_tags_of_the_target(bert: str, news: Corp
     assert all(standing.lacks is None for standing in few.standings)
 
 
-def test_the_text_and_the_file_say_the_same(found: Inspection) -> None:
-    screen, file = render(found), markdown(found)
+def test_the_text_says_what_was_found(found: Inspection) -> None:
+    screen = render(found)
     assert screen.startswith("news → tweets\n")
-    assert file.startswith("# news → tweets\n\n## At a glance\n")
     for said in ("pieces per word", "loss on hidden words", "squared MMD", "not target-only, la-dtl: each learns from"):
         assert said in screen
-        assert said in file
     for suggestion in found.suggestions:
         assert suggestion.text in screen
-        assert suggestion.text in file
-    assert file.count("```") % 2 == 0
 
 
 def test_what_was_sampled_is_told(bert: str, make_corpus: Callable[..., Corpus], tweets: Corpus) -> None:
@@ -70,12 +65,8 @@ def test_what_was_sampled_is_told(bert: str, make_corpus: Callable[..., Corpus],
     assert "figures of text are of 8 and 8 random sentences" in render(few)
 
 
-def test_extra_text_is_measured_against_the_target(bert: str, news: Corpus, tweets: Corpus) -> None:
-    more = inspect_corpora(news, tweets, extra=tweets.unlabelled(), encoder=bert, cut=frozenset({"extra"}))
-    assert more.facts.extra is not None
-    assert more.facts.extra.distance == pytest.approx(0)
-    assert more.facts.extra.sentences == len(tweets)
-    assert "Only the beginning of the extra text" in more.notes[0]
+def test_that_only_a_beginning_was_read_is_told(bert: str, news: Corpus, tweets: Corpus) -> None:
+    assert "Only the beginning of the target text" in inspect_corpora(news, tweets, encoder=bert, is_cut=True).notes[0]
 
 
 def test_commands_call_the_corpora_as_they_were_typed(bert: str, news: Corpus, tweets: Corpus) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.mask_tables import mask_tables
 from acclimate.analysis.masks import (
     Compared,
     MaskedRow,
@@ -20,21 +18,19 @@ from acclimate.analysis.masks import (
     TagCache,
     Yardsticks,
     chance_to_be_drawn,
-    chunks,
     count_rows,
     mask_statistics,
-    over_hidden,
+    mask_tables,
     period_length,
 )
 from acclimate.analysis.text_comparison import DensityRatio
-from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 
 NEWS, POSTS = corpus("the [Bank] rose", "the match"), corpus("the [bank] lol", "omg the loan", name="posts")
 
 
-def statistics(*rows: MaskedRow, every: int | None = None, most: int = 20, **yardsticks: object) -> MaskStatistics:
-    (found,) = mask_statistics({"a": rows}, Yardsticks(**yardsticks), every=every, most=most)  # type: ignore[arg-type]
+def statistics(*rows: MaskedRow, every: int | None = None, **yardsticks: object) -> MaskStatistics:
+    (found,) = mask_statistics({"a": rows}, Yardsticks(**yardsticks), every=every)  # type: ignore[arg-type]
     return found
 
 
@@ -45,7 +41,7 @@ def test_rows_words_and_hidden_words_are_counted() -> None:
 
 def test_what_has_no_yardstick_is_not_told() -> None:
     found = statistics(row("the [cat] sat")).everything
-    assert (found.density_ratio, found.unseen, found.in_entities, found.parts_of_speech) == (None,) * 4
+    assert (found.density_ratio, found.unseen, found.parts_of_speech) == (None,) * 3
 
 
 def test_the_density_ratio_of_hidden_words_stands_beside_that_of_all() -> None:
@@ -93,8 +89,8 @@ def test_the_parts_of_a_mixture_add_up_to_the_whole(rows: list[MaskedRow]) -> No
     counts = count_rows(rows, Yardsticks(NEWS, POSTS))
     whole = counts.everything
     assert whole.rows == len(rows)
-    assert whole.hidden == Counter(word for row in rows for word in row.hidden_words)
-    assert whole.words == Counter(word for row in rows for word in row.words)
+    assert whole.hidden_by_update.total() == sum(len(row.hidden) for row in rows)
+    assert whole.words == sum(len(row.words) for row in rows)
 
 
 def test_a_period_without_rows_is_there_and_empty() -> None:
@@ -137,19 +133,6 @@ def test_shares_of_unseen_words_are_told() -> None:
     assert statistics(row("[bank]"), source=NEWS, lower_case=False).everything.unseen == Compared(1.0, 1.0, 1.0)
 
 
-def test_hidden_entities_are_found_in_the_gold_corpora() -> None:
-    rows = [row("the [bank] [lol]"), row("[omg] the loan"), row("[not] there")]
-    found = statistics(*rows, gold=[POSTS]).everything
-    assert found.in_entities == Compared(pytest.approx(1 / 3), pytest.approx(1 / 6), pytest.approx(2 / 9))
-    assert found.looked_up == 2
-
-
-@pytest.mark.parametrize("gold", [POSTS.unlabelled(), Corpus(POSTS.sentences, "pos", "plain")])
-def test_a_corpus_without_spans_is_no_gold(gold: Corpus) -> None:
-    with pytest.raises(InputError, match="has no spans to look hidden words up in"):
-        Yardsticks(gold=[gold])
-
-
 TAGGER = {"cat": "NOUN", "sat": "VERB", "Anna": "PROPN", "the": "DET"}
 
 
@@ -165,8 +148,8 @@ def test_parts_of_speech_of_hidden_words_stand_beside_those_of_all() -> None:
 
 def test_rows_without_words_or_without_hidden_ones_do_no_harm() -> None:
     empty = MaskedRow(1, "random", (), (), "random")
-    found = statistics(empty, row("the cat"), source=NEWS, target=POSTS, gold=[POSTS], tagger=TagsByRule(TAGGER))
-    assert (found.everything.hidden, found.everything.density_ratio, found.everything.over_hidden) == (0, None, ())
+    found = statistics(empty, row("the cat"), source=NEWS, target=POSTS, tagger=TagsByRule(TAGGER))
+    assert (found.everything.hidden, found.everything.density_ratio) == (0, None)
     assert found.everything.parts_of_speech is not None
 
 
@@ -182,21 +165,6 @@ def test_a_full_memory_begins_anew() -> None:
     for _ in range(2):
         assert cache.tags_of([("the",), ("cat",), ("the",)])[1] == ("NOUN",)
     assert tagger.asked == 4
-
-
-def test_the_most_over_hidden_words_come_first() -> None:
-    overall, hidden = Counter(cat=100, dog=100, rare=1, the=799), Counter(cat=50, dog=20, rare=1, the=79)
-    average = 150 / 1000
-    blind = {word: average * count for word, count in overall.items()}
-    found = over_hidden(hidden, overall, blind)
-    assert [item.word for item in found] == ["cat", "rare", "dog"]
-    assert found[0].lift == pytest.approx((50 + 10 * average) / (100 + 10) / average)
-    assert over_hidden(hidden, overall, blind, most=1) == found[:1]
-    assert over_hidden(Counter(), overall, dict.fromkeys(overall, 0.0)) == []
-
-
-def test_words_hidden_at_the_average_rate_are_not_over_hidden() -> None:
-    assert over_hidden(Counter(a=1, b=1), Counter(a=4, b=4), {"a": 1.0, "b": 1.0}) == []
 
 
 PIECES = {"a": 1, "the": 1, "bank": 2, "lol": 2, "omgomgomg": 5}  # of each word
@@ -223,15 +191,13 @@ def test_the_blind_figures_are_those_of_pieces_drawn_by_chance() -> None:
     dice = random.Random(3)
     rows = [drawn_by_pieces(dice.choices(list(PIECES), k=dice.randint(2, 12)), 2, dice) for _ in range(20_000)]
     source, target = corpus("the a the bank"), corpus("omgomgomg lol the bank")
-    gold = corpus("the [omgomgomg] a")
-    found = statistics(*rows, source=source, target=target, gold=[gold], tagger=TagsByRule(TAGGER)).everything
+    found = statistics(*rows, source=source, target=target, tagger=TagsByRule(TAGGER)).everything
     assert found.density_ratio is not None
     assert found.unseen is not None
     assert found.parts_of_speech is not None
     for compared in (found.density_ratio, found.unseen, *found.parts_of_speech.values()):
         assert compared.hidden == pytest.approx(compared.blind, abs=0.01)
     assert found.unseen.blind > found.unseen.overall + 0.08  # long words are hidden more often
-    assert all(item.lift < 1.1 for item in found.over_hidden)
 
 
 def test_no_run_gives_no_statistics() -> None:
@@ -242,7 +208,6 @@ def test_rows_are_read_one_chunk_at_a_time() -> None:
     heard: list[int] = []
     mask_statistics({"a": (row("[a]") for _ in range(1000))}, progress=heard.append)
     assert heard == [512, 488]
-    assert list(chunks("abcde", 2)) == [["a", "b"], ["c", "d"], ["e"]]
 
 
 def test_statistics_can_be_stored() -> None:
@@ -259,4 +224,4 @@ def test_statistics_are_flat_tables_too() -> None:
     assert tables["overview"][0]["density_ratio"] == 1.0
     assert [line["last"] for line in tables["periods"]] == [1, 2, 3]
     assert tables["periods"][0]["density_ratio"] is None
-    assert (tables["parts-of-speech"], tables["over-hidden"][0]["word"]) == ([], "lol")
+    assert tables["parts-of-speech"] == []

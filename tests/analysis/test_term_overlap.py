@@ -32,21 +32,15 @@ GENES = corpus("NF kappa B", "NF kappa B", "p53", "heat shock", "a b c d e f")
 
 def test_every_figure_is_counted() -> None:
     two, three = term_overlap(KNOWN, [GENES]).by_length
-    assert (two.words, two.collocations, two.terms, two.mentions, two.shared, two.within) == (2, 2, 1, 1, 0, 1)
+    assert (two.words, two.collocations, two.terms, two.mentions, two.shared) == (2, 2, 1, 1, 0)
     assert (three.words, three.collocations, three.terms, three.mentions, three.shared) == (3, 2, 1, 2, 1)
-    assert (three.shared_mentions, three.within, three.share_of_collocations) == (2, 1, 0.5)
+    assert (three.shared_mentions, three.share_of_collocations) == (2, 0.5)
 
 
 def test_overall_terms_of_all_lengths_count() -> None:
     overall = term_overlap(KNOWN, [GENES]).overall
     assert (overall.words, overall.collocations, overall.terms, overall.mentions) == (None, 4, 4, 5)
     assert (overall.share_of_terms, overall.share_of_mentions) == (0.25, 0.4)
-
-
-def test_samples_are_the_best_ranked_and_the_most_frequent() -> None:
-    two, three = term_overlap(KNOWN, [GENES], samples=1).by_length
-    assert (two.both, two.collocations_only, two.terms_only) == ((), ("kappa B",), ("heat shock",))
-    assert (three.both, three.collocations_only, three.terms_only) == (("NF kappa B",), ("of the gene",), ())
 
 
 def test_case_is_compared_as_the_vocabulary_does() -> None:
@@ -64,7 +58,6 @@ def test_figures_are_those_of_sets(rows: list[str], terms: list[str]) -> None:
     overall = found.overall
     assert (overall.terms, overall.mentions, overall.shared) == (len(counts), len(terms), len(shared))
     assert overall.shared_mentions == sum(counts[term] for term in shared)
-    assert overall.within == sum(any(f" {row} " in f" {term} " for term in terms) for row in rows)
     assert sum(part.shared for part in found.by_length) == overall.shared
 
 
@@ -92,5 +85,5 @@ def test_plain_tags_are_refused(part_of_speech: Corpus) -> None:
 def test_it_is_told_in_json_rows_and_words() -> None:
     found = term_overlap(KNOWN, [GENES])
     assert json.loads(json.dumps(found.as_dict()))["overall"]["share_of_terms"] == 0.25
-    assert [row["words"] for row in found.as_rows()] == [2, 3, None]
-    assert "3 words, both: NF kappa B" in found.render()
+    assert [part["words"] for part in found.as_dict()["by_length"]] == [2, 3]
+    assert found.render().splitlines()[3].split()[:5] == ["3", "words", "2", "1", "2"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from mask_rows import corpus
 from acclimate.analysis.text_comparison import compare_text
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.writers.shared import write_csv, write_tables
+from acclimate.data.writers.shared import write_csv
 
 NEWS, POSTS = corpus("the [bank] rose", "the bank"), corpus("lol the bank", "lol").unlabelled()
 
@@ -52,13 +51,9 @@ def test_words_that_set_the_target_apart_are_shown() -> None:
     assert lines[-1].startswith("mean density ratio over all its words: 0.500")
 
 
-def test_all_of_it_can_be_stored(tmp_path: Path) -> None:
+def test_all_of_it_can_be_stored() -> None:
     found = compare_text({"news": NEWS, "posts": POSTS}, least_sentences=1)
     assert json.loads(json.dumps(found.as_dict()))["density_ratio"]["top_words"][0]["word"] == "lol"
-    write_tables(found.tables(), tmp_path / "tables")
-    with (tmp_path / "tables" / "statistics.csv").open(encoding="utf-8") as file:
-        news, posts = csv.DictReader(file)
-    assert (news["labels"], posts["spans"]) == ("X=1", "")
 
 
 def test_a_table_without_rows_is_an_empty_file(tmp_path: Path) -> None:

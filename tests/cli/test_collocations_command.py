@@ -14,7 +14,7 @@ from acclimate.data.reading import read_corpus
 
 def test_a_raw_text_is_counted_and_the_policy_can_read_the_file(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "known.jsonl"
-    answer = acclimate("data", "collocations", files.tweets, "--out", out, "--at-least", 2)
+    answer = acclimate("data", "collocations", files.tweets, "--out", out, "--set", "at_least=2")
     expected = build_collocations(read_corpus(files.tweets), at_least=2)
     assert Collocations.load(out) == expected
     assert f"{out}: {len(expected)} collocations seen 2 times or more, of" in answer.out
@@ -41,7 +41,7 @@ def test_the_terms_of_a_labelled_text_are_compared(files: Files, tmp_path: Path)
 
 
 def test_the_terms_of_another_corpus_can_be_named(files: Files, tmp_path: Path) -> None:
-    words = ("--out", tmp_path / "a", "--at-least", 1, "--terms", files.gold, "--json")
+    words = ("--out", tmp_path / "a", "--set", "at_least=1", "--set", f"terms=[{files.gold}]", "--json")
     found = acclimate("data", "collocations", files.tweets, *words).json["terms"]
     assert found["corpus"] == str(files.gold)
     assert found["overall"]["shared"] > 0
@@ -115,11 +115,11 @@ def test_nothing_that_is_frequent_enough_is_told_even_when_quiet(tmp_path: Path)
     ("words", "code", "problem"),
     [
         (("--set", "lengths=[2,x]"), 2, "lengths"),
-        (("--set", "lengths=[1,2]"), 2, "from two to ten words"),
-        (("--set", "lengths=[11]"), 2, "from two to ten words"),
-        (("--terms", "nowhere.conll"), 1, "nowhere.conll"),
+        (("--set", "lengths=[1,2]"), 2, "lengths"),
+        (("--set", "lengths=[11]"), 2, "lengths"),
+        (("--set", "terms=[nowhere.conll]"), 1, "nowhere.conll"),
         (("--set", "measure=npmi"), 2, "levine"),
-        (("--at-least", "0"), 2, "1"),
+        (("--set", "at_least=0"), 2, "1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

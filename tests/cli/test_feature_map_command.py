@@ -48,9 +48,8 @@ def test_a_corpus_cannot_be_told_from_itself(tagger: Path, files: Files) -> None
 
 def test_the_map_and_the_points_are_written(tagger: Path, files: Files, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
-    picture, tables = tmp_path / "map.svg", tmp_path / "tables"
-    acclimate(*words(tagger, files), *sets("points=20"), "--plot", picture, "--csv", tables)
-    assert picture.read_bytes().startswith(b"<?xml")
+    tables = tmp_path / "tables"
+    acclimate(*words(tagger, files), *sets("points=20", f"csv={tables}"))
     head, *rows = (tables / "points.csv").read_text(encoding="utf-8").splitlines()
     assert head.startswith("corpus,sentence,word,x,y,feature_1,")
     assert len(rows) == 40
@@ -77,13 +76,8 @@ def test_without_scikit_learn_a_map_is_refused_and_the_number_is_not(
     tagger: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    assert "pip install 'acclimate[maps]'" in acclimate(*words(tagger, files), "--plot", "a.svg", code=1).err
+    assert "pip install 'acclimate[maps]'" in acclimate(*words(tagger, files), *sets("csv=tables"), code=1).err
     assert "accuracy of a linear classifier" in acclimate(*words(tagger, files)).out
-
-
-def test_another_kind_of_picture_is_refused_before_anything_is_read() -> None:
-    answer = acclimate(*ONLY, "nowhere", *of("a", "b"), "--plot", "a.jpg", code=2)
-    assert "must end in .svg" in answer.err
 
 
 def test_one_sentence_is_too_little(tagger: Path, files: Files, tmp_path: Path) -> None:

@@ -88,17 +88,6 @@ def test_nothing_is_evaluated_against_guesses(tagger: Path, guesses: Path, files
     assert "holds guesses with scores" in acclimate(*words, code=1).err
 
 
-def test_inspect_says_how_many_words_are_soft_and_how_annotators_agree(crowd: Path, files: Files) -> None:
-    answer = acclimate("data", "inspect", crowd, files.tweets)
-    assert "guesses: 12 source sentences; 28 words (58.3 %) may have more than one tag" in answer.out
-    rows = [line.split() for line in answer.out.split("\n") if line.split()[:1] in (["ann"], ["bo"], ["cy"])]
-    right = {name: float(share) for name, _, share, _ in rows}
-    assert right["ann"] == right["bo"] > 0.8 > 0.4 > right["cy"]
-    found = acclimate("data", "inspect", crowd, files.tweets, "--json").json["labels"]["guesses"]
-    assert (found["soft_words"], found["annotators"][2]["name"]) == (28, "cy")
-    assert acclimate("data", "inspect", files.news, files.tweets, "--json").json["labels"]["guesses"] is None
-
-
 def test_maps_apply_to_guesses(crowd: Path, tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text("labels:\n  PER: NAME\n  LOC: NAME\n  ORG: O\n", encoding="utf-8")
     acclimate("data", "convert", crowd, tmp_path / "named.jsonl", "--map", tmp_path / "map.yaml")

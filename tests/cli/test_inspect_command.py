@@ -32,29 +32,15 @@ def test_posts_are_harder_to_guess_and_easy_to_tell_from_news(shipped: Answer) -
     assert encoder["separability"]["a_distance"] > 1.5
     assert encoder["squared_mmd"] > 10 * abs(encoder["squared_mmd_within_source"])
     tried = {suggestion["rule"] for suggestion in shipped.json["suggestions"]}
-    assert tried >= {"domain_tuning", "alignment", "context", "self_training", "extra_text", "first_labels"}
+    assert tried >= {"domain_tuning", "alignment", "more_text", "first_labels"}
 
 
-def test_files_are_looked_over_for_people(files: Files, bert: str, tmp_path: Path) -> None:
-    page = tmp_path / "new" / "page.md"
-    answer = acclimate(
-        "data", "inspect", files.news, files.tweets, "--target-labelled", files.gold, "--encoder", bert, "--out", page
-    )
+def test_files_are_looked_over_for_people(files: Files, bert: str) -> None:
+    words = ["data", "inspect", files.news, files.tweets, "--target-labelled", files.gold, "--encoder", bert]
+    answer = acclimate(*words)
     assert answer.out.startswith(f"{files.news} → {files.tweets}\n")
     assert "with what is given: source-only, target-only," in answer.out
     assert f"--target-labelled {files.gold}" in answer.out
-    assert page.read_text(encoding="utf-8").startswith("# ")
-    assert "is there already" in acclimate("data", "inspect", files.news, files.tweets, "--out", page, code=2).err
-    acclimate("data", "inspect", files.news, files.tweets, "--encoder", bert, "--out", page, "--overwrite")
-
-
-def test_extra_takes_several_files(files: Files, bert: str, tmp_path: Path) -> None:
-    more = [tmp_path / name for name in ("a.txt", "b.txt")]
-    for path in more:
-        path.write_text("so tired today\ni love Oslo\n", encoding="utf-8")
-    found = acclimate("data", "inspect", files.news, files.tweets, "--extra", *more, "--encoder", bert, "--json").json
-    assert found["extra"]["sentences"] == 4
-    assert found["given"]["extra"] == [str(path) for path in more]
 
 
 def test_of_huge_text_the_beginning_is_read(files: Files, bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,11 +77,6 @@ def test_a_source_of_raw_text_is_refused(files: Files) -> None:
     assert "has no tags to learn from" in acclimate("data", "inspect", files.tweets, files.news, code=1).err
 
 
-def test_extra_text_with_tags_is_refused(files: Files) -> None:
-    answer = acclimate("data", "inspect", files.news, files.tweets, "--extra", files.gold, code=2)
-    assert "expected a file of raw text" in answer.err
-
-
 @pytest.mark.parametrize("name", ["nowhere.txt", "socail"])
 def test_a_target_that_is_not_there_is_named(files: Files, name: str) -> None:
     assert name in acclimate("data", "inspect", files.news, name, code=1).err
@@ -126,14 +107,10 @@ def test_labels_of_other_names_stand_in_the_rows_of_the_source_s(files: Files, b
     assert not {"PER", "LOC", "person", "location"} & set(names)
 
 
-def test_words_that_set_the_target_apart_are_told_and_written(
-    files: Files, bert: str, shipped: Answer, tmp_path: Path
-) -> None:
+def test_words_that_set_the_target_apart_are_told(files: Files, bert: str, shipped: Answer) -> None:
     text = shipped.json["text"]
     assert [row["name"] for row in text["statistics"]] == ["source", "target"]
     assert 0 < text["density_ratio"]["mean"] < 1
     assert text["overlap"]["percents"]["source"]["target"] == text["overlap"]["percents"]["target"]["source"]
-    tables = tmp_path / "tables"
-    answer = acclimate("data", "inspect", files.news, files.tweets, "--encoder", bert, "--csv", tables)
+    answer = acclimate("data", "inspect", files.news, files.tweets, "--encoder", bert)
     assert "words that set target apart from source" in answer.out
-    assert sorted(path.name for path in tables.iterdir()) == ["overlap.csv", "statistics.csv", "top-words.csv"]

@@ -50,18 +50,7 @@ def test_json_says_the_same(runs: list[Path], files: Files) -> None:
     found = masks(*runs, *corpora(files), "--set", "every=10", "--json").json["masks"]
     assert [run["policy"] for run in found["runs"]] == ["random", "mix-adversarial"]
     assert found["runs"][1]["by"]["adversarial"]["unseen"]["hidden"] == 0.5
-    assert [curve["name"] for curve in found["policies"]["density_ratio"]] == [
-        *("random", "mix-adversarial", "all words"),
-    ]
     assert len(found["runs"][0]["periods"]) == 3
-
-
-def test_entities_are_looked_up(runs: list[Path], tmp_path: Path) -> None:
-    gold = tmp_path / "gold.conll"
-    tags = {"Anna": "B-PER", "Paris": "B-LOC"}
-    gold.write_text("".join(f"{word}\t{tags.get(word, 'O')}\n" for word in WORDS), encoding="utf-8")
-    found = masks(runs[1], "--gold", gold, *UNTAGGED, "--json").json["masks"]["runs"][0]
-    assert found["in_entities"] == {"hidden": 0.5, "overall": pytest.approx(1 / 3), "blind": pytest.approx(1 / 3)}
 
 
 def test_the_shipped_tagger_names_parts_of_speech(runs: list[Path]) -> None:
@@ -70,12 +59,11 @@ def test_the_shipped_tagger_names_parts_of_speech(runs: list[Path]) -> None:
     assert shares["PROPN"]["overall"] == pytest.approx(1 / 3)
 
 
-def test_pictures_and_tables_are_written(runs: list[Path], files: Files, tmp_path: Path) -> None:
-    pictures, tables = tmp_path / "pictures", tmp_path / "tables"
-    masks(*runs, *corpora(files), "--plot", pictures, "--csv", tables)
-    assert sorted(path.name for path in pictures.iterdir()) == ["density-ratio-in-parts.svg", "density-ratio.svg"]
+def test_tables_are_written(runs: list[Path], files: Files, tmp_path: Path) -> None:
+    tables = tmp_path / "tables"
+    masks(*runs, *corpora(files), "--set", f"csv={tables}")
     assert sorted(path.name for path in tables.iterdir()) == [
-        *("over-hidden.csv", "overview.csv", "parts-of-speech.csv", "periods.csv"),
+        *("overview.csv", "parts-of-speech.csv", "periods.csv"),
     ]
 
 
@@ -92,8 +80,3 @@ def test_a_run_without_masks_is_refused(files: Files, tmp_path: Path) -> None:
 
 def test_a_target_alone_says_nothing(runs: list[Path]) -> None:
     assert "target=… needs --set source=" in masks(runs[0], "--set", "target=social", code=2).err
-
-
-def test_a_picture_of_nothing_is_refused(runs: list[Path], tmp_path: Path) -> None:
-    answer = masks(runs[0], *UNTAGGED, "--plot", tmp_path / "p", code=2)
-    assert "nothing to draw" in answer.err

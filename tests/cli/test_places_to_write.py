@@ -13,7 +13,6 @@ from command_line import QUICK, Files, acclimate
 from acclimate.cli.outputs import check_file_to_write, check_folder_to_write
 from acclimate.settings import UsageError
 
-BOTH = ["--set", "source=news", "--set", "target=social"]
 FOLDERS = {
     "adapt": ["adapt", "--source", "NEWS", *QUICK, "--out"],
     "compare": ["compare", "--source", "NEWS", "--recipes", "source-only", *QUICK, "--out"],
@@ -21,12 +20,6 @@ FOLDERS = {
     "pretrain": ["encoder", "pretrain", "--text", "TWEETS", "--out"],
     "reproduce": ["papers", "reproduce", "mat-figure2", "--scale", "small", "--out"],
     "split": ["data", "split", "NEWS", "--out"],
-    "masks": ["report", "TAGGER", "--only", "masks", "--csv"],
-    "masks --plot": ["report", "TAGGER", "--only", "masks", "--plot"],
-    "curves --csv": ["report", "TAGGER", "--only", "curves", "--csv"],
-    "confidence --csv": ["report", "TAGGER", "--only", "confidence", "--gold", "NEWS", "--csv"],
-    "feature-map --csv": ["report", "TAGGER", "--only", "feature-map", *BOTH, "--csv"],
-    "inspect --csv": ["data", "inspect", "NEWS", "TWEETS", "--csv"],
 }
 FILES = {
     "report": ["report", "TAGGER", "--out"],
@@ -34,16 +27,11 @@ FILES = {
     "augment": ["data", "augment", "--source", "NEWS", "--target", "GOLD", "--out"],
     "weak-label": ["data", "weak-label", "--concepts", "clinical", "--text", "TWEETS", "--out"],
     "collocations": ["data", "collocations", "TWEETS", "--out"],
-    "inspect": ["data", "inspect", "NEWS", "TWEETS", "--out"],
     "predict": ["predict", "TAGGER", "TWEETS", "--out"],
     "convert": ["data", "convert", "GOLD"],
     "evaluate --predictions": ["evaluate", "TAGGER", "GOLD", "--predictions"],
     "evaluate --errors": ["evaluate", "TAGGER", "GOLD", "--errors"],
     "report --only": ["report", "TAGGER", "--only", "scores", "--out"],
-    "curves": ["report", "TAGGER", "--only", "curves", "--plot"],
-    "masks": ["report", "TAGGER", "--only", "masks", "--plot"],
-    "confidence": ["report", "TAGGER", "--only", "confidence", "--gold", "GOLD", "--plot"],
-    "feature-map": ["report", "TAGGER", "--only", "feature-map", *BOTH, "--plot"],
 }
 
 

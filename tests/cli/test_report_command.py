@@ -82,7 +82,7 @@ def test_a_page_can_have_some_parts_only(tagger: Path, tmp_path: Path) -> None:
 
 
 def test_several_parts_are_printed_one_after_the_other(run: tuple[Path, Answer], files: Files) -> None:
-    words = ("report", run[0], "--only", "curves,confidence", "--gold", files.gold)
+    words = ("report", run[0], "--only", "curves,confidence", "--set", f"gold={files.gold}")
     assert list(acclimate(*words, "--json").json) == ["curves", "confidence"]
     assert "confidence by term" in acclimate(*words).out
 
@@ -91,17 +91,10 @@ def test_several_parts_are_printed_one_after_the_other(run: tuple[Path, Answer],
     ("words", "said"),
     [
         (("--only", "scores"), "For a page of other parts, name it with --out"),
-        (("--csv", "tables"), "go with --only"),
+        (("--set", "csv=tables"), "go with --only"),
         (("other",), "A page is of one folder"),
         (("--set", "sentence=1"), "Did you mean sentences?"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(tagger: Path, words: tuple[str, ...], said: str) -> None:
     assert said in acclimate("report", tagger, *words, code=2).err
-
-
-def test_several_pictures_need_a_folder(run: tuple[Path, Answer], files: Files, tmp_path: Path) -> None:
-    words = ("report", run[0], "--only", "curves,confidence", "--gold", files.gold, "--plot")
-    assert "Name a folder" in acclimate(*words, tmp_path / "one.svg", code=2).err
-    acclimate(*words, tmp_path / "pictures")
-    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == ["confidence.svg", "curves.svg"]

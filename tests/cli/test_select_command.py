@@ -51,7 +51,10 @@ def test_lines_of_quite_another_length_are_told_even_when_quiet(files: Files, tm
     huge.write_text(f"It rained all day .\n{long}\n", encoding="utf-8")
     words = ("data", "select", "--like", files.news, "--from", huge, "--top", 1, "--out", out, "--overwrite", "-q")
     assert "words a line" not in acclimate(*words).err
-    assert "--measure overlap, --set shortest=N and --set longest=N" in acclimate(*words, "--measure", "jaccard").err
+    assert (
+        "--set measure=overlap, --set shortest=N and --set longest=N"
+        in acclimate(*words, "--set", "measure=jaccard").err
+    )
 
 
 def test_several_texts_may_follow_one_option(files: Files, huge: list[Path], tmp_path: Path) -> None:
@@ -90,8 +93,8 @@ def test_fewer_lines_than_asked_for_are_told_even_when_quiet(files: Files, huge:
 
 def test_a_bundled_corpus_a_measure_limits_and_scores(huge: list[Path], tmp_path: Path) -> None:
     words = [
-        "--measure",
-        "overlap",
+        "--set",
+        "measure=overlap",
         "--set",
         "shortest=3",
         "--set",

@@ -38,10 +38,8 @@ def test_a_few_shots_of_each_label_are_there(tmp_path: Path) -> None:
 
 
 def test_a_corpus_is_divided_without_loss(tmp_path: Path) -> None:
-    answer = acclimate(
-        "data", "split", "clinical", "--out", tmp_path, "--part", "few=100", "--part", "more=rest", "--json"
-    )
-    assert answer.json == {"few": 100, "more": 199}
+    acclimate("data", "split", "clinical", "--out", tmp_path, "--part", "few=100", "--part", "more=rest")
+    assert [len(words_of(tmp_path / f"{name}.conll")) for name in ("few", "more")] == [100, 199]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["few.conll", "more.conll"]
 
 

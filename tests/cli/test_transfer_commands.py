@@ -60,8 +60,7 @@ def test_the_report_says_it_too(datnet: tuple[Path, Answer]) -> None:
     assert page.startswith("# news → social: datnet\n")
     assert "| target | 6 |" in page
     assert "| datnet | 6 |" in page
-    assert "## Target: social test, 552 sentences" in page
-    assert "## Source" not in page
+    assert re.search(r"^target +social test .* 552 sentences$", page, re.MULTILINE)
     found = json.loads((datnet[0] / "report.json").read_text(encoding="utf-8"))
     assert found["source"] is None
     assert found["target"]["change"]["metric"] == "span f1"
@@ -252,7 +251,6 @@ def test_the_tagger_of_the_second_task_is_saved_scored_and_told(files: Files, tm
     assert "Second task: " in answer.out
     page = (run / "report.md").read_text(encoding="utf-8")
     assert "## Trained beside: second" in page
-    assert "| NP |" in page
     scored = acclimate("evaluate", run / "siblings" / "second", chunks, "--json").json
     kept = json.loads((run / "report.json").read_text(encoding="utf-8"))["siblings"]["second"]
     assert kept["corpus"] == "chunks.conll"

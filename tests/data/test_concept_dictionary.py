@@ -102,14 +102,6 @@ def test_overlapping_names_are_all_found() -> None:
     ]
 
 
-def test_a_name_may_take_an_s_when_asked() -> None:
-    text = "tumors, PPIs, ppis and burns"
-    assert found(["tumor", "PPI", "burns"], text) == ["burns"]
-    assert found(["tumor", "PPI", "burns"], text, plurals=True) == ["tumors", "PPIs", "burns"]
-    both = dictionary("tumor", "tumors", plurals=True)
-    assert (both.notes.twice, len(both), both.find(["tumors"])[0].name) == (0, 2, "tumors")
-
-
 def test_what_cannot_be_a_name_is_left_out_and_counted() -> None:
     finder = dictionary("12", "K", "asthma", "Goals", shortest=2, exclude=["goals"])
     notes = finder.notes

@@ -1,12 +1,10 @@
-"""Weak labels: overlaps, counts, abbreviations, streams of raw text, and other annotators (all of them fakes)."""
+"""Weak labels: overlaps, counts, abbreviations, and streams of raw text."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +20,6 @@ from acclimate.data.concepts.labelling import (
     Mention,
     choose,
     explains,
-    load_annotator,
 )
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
@@ -70,18 +67,6 @@ def test_tags_are_iob2_and_those_that_were_there_are_gone() -> None:
     assert found == ["O B-DISEASE I-DISEASE O B-TREATMENT", "O"]
 
 
-def test_an_annotator_never_sees_tags() -> None:
-    seen: list[Sentence] = []
-
-    class Curious:
-        def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
-            seen.extend(sentences)
-            return iter([[] for _ in sentences])
-
-    list(Labeller(Curious(), GROUPS).label([sentence("a b", tags="B-X O")]))
-    assert [one.tags for one in seen] == [None]
-
-
 def test_what_was_met_is_counted() -> None:
     one = labeller()
     list(one.label([sentence("heart failure to thrive and aspirin"), sentence("aspirin"), sentence("well")]))
@@ -90,7 +75,6 @@ def test_what_was_met_is_counted() -> None:
     assert counts.spans == {"TREATMENT": 2, "SYMPTOM": 1}
     assert counts.types == {"T121": 2, "T184": 1}
     assert counts.names == {("aspirin", "TREATMENT"): 2, ("failure to thrive", "SYMPTOM"): 1}
-    assert counts.overlaps == {("failure to thrive", "SYMPTOM", "heart failure", "DISEASE"): 1}
     assert counts.as_dict(1)["most_frequent"] == [["aspirin", "TREATMENT", 2]]
 
 
@@ -162,87 +146,3 @@ def test_a_folder_is_read_file_by_file_each_a_document(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no \.txt files"):
         RawText(tmp_path / "empty")
-
-
-@pytest.fixture
-def spacy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A spaCy whose model finds `aspirin`."""
-
-    class Doc(list[str]):
-        def __init__(self, vocab: Any, words: list[str]) -> None:
-            super().__init__(words)
-
-        @property
-        def ents(self) -> list[Any]:
-            drugs = [place for place, word in enumerate(self) if word == "aspirin"]
-            return [SimpleNamespace(start=at, end=at + 1, label_="CHEMICAL", text="aspirin") for at in drugs]
-
-    fake, tokens = ModuleType("spacy"), ModuleType("spacy.tokens")
-    known = SimpleNamespace(is_package=lambda name: name == "sci", get_installed_models=lambda: ["sci"])
-    fake.util = known  # type: ignore[attr-defined]
-    fake.load = lambda name: SimpleNamespace(vocab=None, pipe=lambda docs: docs)  # type: ignore[attr-defined]
-    tokens.Doc = Doc  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "spacy", fake)
-    monkeypatch.setitem(sys.modules, "spacy.tokens", tokens)
-
-
-def test_the_entities_of_a_spacy_pipeline_are_labels(spacy: None) -> None:
-    groups = Groups.load("none")
-    found = Labeller(load_annotator("spacy:sci"), groups).label([sentence("some aspirin"), sentence("none")])
-    assert tags_of(found) == ["O B-CHEMICAL", "O"]
-    dropping = Labeller(load_annotator("spacy:sci"), GROUPS)
-    assert tags_of(dropping.label([sentence("some aspirin")])) == ["O O"]
-    assert dropping.coverage.other_types == {"CHEMICAL": 1}
-    with pytest.raises(InputError, match="no model other; installed: sci"):
-        load_annotator("spacy:other")
-
-
-class FakeCat:
-    """Says what MedCAT 2 says (`type_ids` alone), or MedCAT 1 (`types`, too)."""
-
-    read: list[str] = []  # noqa: RUF012
-
-    @classmethod
-    def load_model_pack(cls, pack: str) -> FakeCat:
-        return cls()
-
-    def get_entities(self, text: str) -> dict[str, Any]:
-        self.read.append(text)
-        start = text.find("cough")
-        if start < 0:
-            return {}
-        entity = {"start": start, "end": start + 5, "cui": "C1", "pretty_name": "Cough", "type_ids": ["T184"]}
-        return {"entities": {0: entity | {"types": ["Sign or Symptom"]}}, "tokens": []}
-
-
-@pytest.fixture
-def medcat(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = ModuleType("medcat.cat")
-    fake.CAT = FakeCat  # type: ignore[attr-defined]
-    monkeypatch.setattr(FakeCat, "read", [])
-    monkeypatch.setitem(sys.modules, "medcat", ModuleType("medcat"))
-    monkeypatch.setitem(sys.modules, "medcat.cat", fake)
-
-
-def test_medcat_reads_a_text_once_and_its_concepts_fall_on_words(medcat: None, tmp_path: Path) -> None:
-    file = tmp_path / "notes.txt"
-    file.write_text("No fever. A dry cough.\ncoughing\n", encoding="utf-8")
-    found = Labeller(load_annotator(f"medcat:{tmp_path}"), GROUPS).label(RawText(file, paragraphs=True).sentences())
-    assert tags_of(found) == ["O O O", "O O B-SYMPTOM O", "B-SYMPTOM"]
-    assert FakeCat.read == ["No fever. A dry cough.", "coughing"]
-
-
-def test_medcat_reads_words_where_there_is_no_text(medcat: None, tmp_path: Path) -> None:
-    found = Labeller(load_annotator(f"medcat:{tmp_path}"), GROUPS).label([sentence("a cough ."), sentence("well")])
-    assert tags_of(found) == ["O B-SYMPTOM O", "O"]
-    with pytest.raises(InputError, match="no such model pack"):
-        load_annotator("medcat:nowhere")
-
-
-def test_what_is_not_installed_is_told_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, command in {"spacy": r"acclimate\[spacy\]", "medcat": "medcat"}.items():
-        monkeypatch.setitem(sys.modules, module, None)  # type: ignore[arg-type]
-        with pytest.raises(InputError, match=f"{module} is not installed: pip install '{command}'"):
-            load_annotator(f"{module}:x")
-    with pytest.raises(InputError, match="no annotator 'umls'"):
-        load_annotator("umls")

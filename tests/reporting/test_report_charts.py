@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acclimate.data.problems import InputError
 from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, heat_map, lines, lines_legend, scatter, thinned
-from acclimate.reporting.svg import Figure, Scale, check_picture, padded, save_sheet, sheet
+from acclimate.reporting.svg import Figure, Scale, padded, save_sheet, sheet
 
 SERIES = {"before": "before", "after": "after"}
 
@@ -143,16 +143,14 @@ def test_a_line_has_a_gap_where_a_number_is_missing() -> None:
     assert [len((found.get("points") or "").split()) for found in elements(drawn, "polyline")] == [2, 2]
 
 
-def test_ranges_rings_and_the_line_beside_stand_at_their_values() -> None:
+def test_ranges_and_the_line_beside_stand_at_their_values() -> None:
     points = [(1.0, 2.0), (2.0, 3.0)]
     ranges, beside = {"a": [(1.0, 1.0, 3.0)]}, {"a": [(1.0, 1.5), (2.0, 2.5)]}
-    drawn = lines("t", "", {"a": points}, ranges=ranges, beside=beside, rings=[(2.0, 3.0)])
+    drawn = lines("t", "", {"a": points}, ranges=ranges, beside=beside)
     thick, thin = elements(drawn, "polyline")
     assert (thick.get("class"), thin.get("class")) == ("line series-1", "line series-1 thin")
     (spread,) = elements(drawn, "line", "line series-1")
-    (ring,) = elements(drawn, "circle", "ring")
     ends = [tuple(map(float, pair.split(","))) for pair in (thick.get("points") or "").split()]
-    assert (float(ring.get("cx", 0)), float(ring.get("cy", 0))) == ends[1]
     low, high = float(spread.get("y1", 0)), float(spread.get("y2", 0))
     assert (low + high) / 2 == pytest.approx(ends[0][1], abs=0.01)
 
@@ -162,12 +160,6 @@ def test_a_mark_stands_where_a_bar_of_its_value_would_end() -> None:
     bar = elements(drawn, "rect")[1]
     (mark,) = elements(drawn, "line", "mean")
     assert float(mark.get("x1", 0)) == pytest.approx(float(bar.get("x", 0)) + float(bar.get("width", 0)), abs=0.02)
-
-
-def test_small_numbers_are_seen_beside_very_large_ones() -> None:
-    drawn = bars("t", "", [BarRow("a", [100_000.0]), BarRow("b", [20.0])], {"n": "after"}, 100_000.0, powers=True)
-    large, small = numbers(elements(drawn, "rect"), "width")
-    assert small > large / 5
 
 
 def test_with_a_scale_a_cell_is_the_darker_the_nearer_its_upper_end() -> None:
@@ -209,9 +201,7 @@ def test_nothing_on_a_picture_lies_outside_it() -> None:
         assert 0 <= y <= y + tall <= height
 
 
-def test_only_an_svg_can_be_written_and_only_of_something(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"must end in \.svg"):
-        check_picture(Path("a.png"))
+def test_a_picture_is_written_and_only_of_something(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing to draw"):
         save_sheet(tmp_path / "a.svg", "t", [])
     save_sheet(tmp_path / "new" / "a.svg", "t", [Figure("c", lines("t", "", {"a": [(0, 1.0)]}))])

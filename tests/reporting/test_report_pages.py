@@ -71,8 +71,11 @@ def test_words_labels_and_names_cannot_become_elements(page: str) -> None:
     assert "script" not in names, "the page has no script, and a word cannot bring one"
     assert names.isdisjoint({"i", "u"}), "those are in names of files and folders only"
     assert EVIL_WORD in found.text
-    assert EVIL_LABEL in found.text
     assert not [name for _, attributes in found.elements for name in attributes if name.startswith("on")]
+
+
+def test_an_evil_label_is_shown_as_it_is(run_page: str) -> None:
+    assert EVIL_LABEL in Page(run_page).text
 
 
 def test_nothing_comes_from_outside(page: str) -> None:
@@ -101,10 +104,8 @@ def test_the_page_of_a_run_has_all_its_parts(run_page: str) -> None:
 
 def test_the_page_of_a_comparison_has_all_its_parts(comparison_page: str) -> None:
     found = Page(comparison_page)
-    assert [name for name in found.sections if "-" not in name] == OF_COMPARISON
-    for recipe in ("source-only", "self-training"):
-        parts = [f"{recipe}-{name}" for name in WITHOUT_GAME]
-        assert [name for name in found.sections if name.startswith(f"{recipe}-")] == parts
+    assert list(found.sections) == OF_COMPARISON
+    assert "/runs/RECIPE/seed-N" in found.text
     assert "regret" in found.sections["selectors"]
     assert "±" in found.sections["costs"]
 
@@ -232,12 +233,6 @@ def test_recipes_with_the_same_mean_are_both_starred(comparison: Path) -> None:
     page = Page(report_page(comparison, Look(quick=True)))
     assert all(f"{name} ★" in page.sections["recipes"] for name in names)
     assert "★ the best means, equal as far as they are printed" in page.sections["recipes"]
-
-
-def test_a_run_that_was_removed_is_told(comparison: Path) -> None:
-    for seed in (1, 2):
-        (comparison / "runs" / "self-training" / f"seed-{seed}").rename(comparison / f"gone-{seed}")
-    assert "is not there any more" in Page(report_page(comparison, Look(quick=True))).text
 
 
 def test_the_gallery_is_capped_and_says_how_to_get_all(folders: Folders) -> None:

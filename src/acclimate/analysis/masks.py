@@ -1,4 +1,4 @@
-"""What a masking policy hides: words of the target, words of which part of speech, unseen words, entities.
+"""What a masking policy hides: words of the target, words of which part of speech, unseen words.
 
 mlm4uda, Figure 3 and Table 4. Domain tuning logs masks to `records.jsonl` as `{"kind": "masks", "update": …, "policy":
 …, "rows": [{"words": […], "hidden": […], "places": […], "drawn": …, "by": …}, …]}`. Every figure of the hidden words
@@ -21,19 +21,18 @@ from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.evaluation.seen import Vocabulary, fold
+from acclimate.data.writers.shared import CsvRow
+from acclimate.evaluation.seen import Vocabulary
+from acclimate.evaluation.table import Row, align
 
 if TYPE_CHECKING:
     from acclimate.inference.part_of_speech import PartOfSpeechTagger
 
 Words = tuple[str, ...]
-Item = TypeVar("Item")
 PARTS_OF_SPEECH = ("ADJ", "VERB", "NOUN", "PROPN", "PRON", "ADV")
 OTHERS = "others"
 EVERYTHING = "all"
 ROWS_AT_ONCE = 512
-SMOOTHING = 10.0  # a word counts as if it had also been seen so often, and hidden at the average rate
-_ROUNDING = 1e-9  # of sums of fractions
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +111,14 @@ def _row(update: int, policy: str, row: Mapping[str, Any]) -> MaskedRow:
 class Yardsticks:
     """What hidden words are measured by; a measure without its yardstick is left out.
 
-    `source` says which words are unseen, with `target` also how much a word is the target's (density ratio). In `gold`
-    sentences are looked up for their entities. `tagger` must give universal parts of speech.
+    `source` says which words are unseen, with `target` also how much a word is the target's (density ratio). `tagger`
+    must give universal parts of speech.
     """
 
     source: Corpus | None = None
     target: Corpus | None = None
-    gold: Sequence[Corpus] = ()
     tagger: PartOfSpeechTagger | None = None
-    lower_case: bool = True  # how words are compared; sentences are looked up as they are written
-
-    def __post_init__(self) -> None:
-        for corpus in self.gold:
-            if corpus.kind == "plain" or not corpus.is_labelled:
-                raise InputError(f"{corpus.name} has no spans to look hidden words up in; give a corpus with entities.")
+    lower_case: bool = True  # how words are compared
 
     @cached_property
     def density_ratio(self) -> DensityRatio | None:
@@ -141,15 +134,6 @@ class Yardsticks:
     @cached_property
     def tag_cache(self) -> TagCache | None:
         return None if self.tagger is None else TagCache(self.tagger)
-
-    @cached_property
-    def entities(self) -> dict[Words, frozenset[int]]:
-        """The words inside entities of each labelled sentence; of equal sentences the first one counts."""
-        inside: dict[Words, frozenset[int]] = {}
-        for sentence in (sentence for corpus in self.gold for sentence in corpus.labelled()):
-            words = frozenset(number for span in sentence.spans for number in range(span.start, span.end))
-            inside.setdefault(sentence.words, words)
-        return inside
 
 
 class TagCache:
@@ -222,51 +206,37 @@ class SumsByUpdate(dict[int, Sums]):
 
 @dataclass
 class Counts:
-    """Everything that is counted over some rows. `blind` is how often chance would have hidden each word or tag."""
+    """Everything that is counted over some rows. `blind_tags`: how often chance would have hidden each."""
 
     rows: int = 0
-    words: Counter[str] = field(default_factory=Counter)
-    hidden: Counter[str] = field(default_factory=Counter)
-    blind: Counter[str] = field(default_factory=Counter)
+    words: int = 0
     hidden_by_update: Counter[int] = field(default_factory=Counter)
     ratios: SumsByUpdate = field(default_factory=SumsByUpdate)
     unseen: Sums = field(default_factory=Sums)
-    in_entities: Sums = field(default_factory=Sums)
-    looked_up: int = 0
     tags: Counter[str] = field(default_factory=Counter)
     hidden_tags: Counter[str] = field(default_factory=Counter)
     blind_tags: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: MaskedRow, tags: Sequence[str] | None, yardsticks: Yardsticks) -> None:
         """One more row, with its parts of speech where a tagger gave them."""
-        words = [fold(word, yardsticks.lower_case) for word in row.words]
         chances = row.chances
         self.rows += 1
-        self.words.update(words)
-        self.hidden.update(words[number] for number in row.hidden)
+        self.words += len(row.words)
         self.hidden_by_update[row.update] += len(row.hidden)
-        _add_chances(self.blind, words, chances)
         if tags is not None:
             self.tags.update(tags)
             self.hidden_tags.update(tags[number] for number in row.hidden)
-            _add_chances(self.blind_tags, tags, chances)
-        ratio, known, inside = yardsticks.density_ratio, yardsticks.known, yardsticks.entities.get(row.words)
+            for tag, chance in zip(tags, chances, strict=True):
+                self.blind_tags[tag] += chance  # type: ignore[assignment]  # a counter of fractions
+        ratio, known = yardsticks.density_ratio, yardsticks.known
         if ratio is not None:
             sums = self.ratios.setdefault(row.update, Sums())
             sums.add([ratio(word) for word in row.words], row.hidden, chances)
         if known is not None:
             self.unseen.add([not known.has_word(word) for word in row.words], row.hidden, chances)
-        if inside is not None:
-            self.looked_up += 1
-            self.in_entities.add([number in inside for number in range(len(row.words))], row.hidden, chances)
 
     def __add__(self, other: Counts) -> Counts:
         return _added(self, other)
-
-
-def _add_chances(sums: Counter[str], items: Iterable[str], chances: Iterable[float]) -> None:
-    for item, chance in zip(items, chances, strict=True):
-        sums[item] += chance  # type: ignore[assignment]  # a counter of fractions
 
 
 Summed = TypeVar("Summed", Sums, Counts)
@@ -294,7 +264,8 @@ def count_rows(
 ) -> RunCounts:
     """Count the rows of one run, a few hundred at a time."""
     counts, cache = RunCounts(), yardsticks.tag_cache
-    for some in chunks(rows, ROWS_AT_ONCE):
+    waiting = iter(rows)
+    while some := list(islice(waiting, ROWS_AT_ONCE)):
         tags = [None] * len(some) if cache is None else cache.tags_of([row.words for row in some])
         for row, own in zip(some, tags, strict=True):
             counts.by.setdefault(row.by, Counts()).add(row, own, yardsticks)
@@ -303,13 +274,6 @@ def count_rows(
         if progress is not None:
             progress(len(some))
     return counts
-
-
-def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """So many at a time, and what is left."""
-    waiting = iter(items)
-    while some := list(islice(waiting, size)):
-        yield some
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,16 +287,6 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class OverHidden:
-    """A word that was hidden more often than by chance. `lift` 2 means twice as often, smoothed."""
-
-    word: str
-    lift: float
-    hidden: int
-    occurrences: int
-
-
-@dataclass(frozen=True, slots=True)
 class HiddenWords:
     """The hidden words of some rows. A figure is None where its yardstick was not given, or found nothing."""
 
@@ -342,25 +296,19 @@ class HiddenWords:
     density_ratio: Compared | None
     periods: tuple[Period, ...]
     unseen: Compared | None  # share of words that the source does not have
-    in_entities: Compared | None  # share of words inside entities, in the rows that are in the gold corpus
-    looked_up: int  # how many rows those are
     parts_of_speech: Mapping[str, Compared] | None
-    over_hidden: tuple[OverHidden, ...]
 
     @classmethod
-    def of(cls, counts: Counts, updates: int, every: int, most: int) -> HiddenWords:
+    def of(cls, counts: Counts, updates: int, every: int) -> HiddenWords:
         tagged = (counts.hidden_tags, counts.tags, counts.blind_tags)
         return cls(
             rows=counts.rows,
-            words=counts.words.total(),
-            hidden=counts.hidden.total(),
+            words=counts.words,
+            hidden=counts.hidden_by_update.total(),
             density_ratio=counts.ratios.over(counts.ratios),
             periods=tuple(_periods(counts, updates, every)),
             unseen=counts.unseen.compared,
-            in_entities=counts.in_entities.compared,
-            looked_up=counts.looked_up,
             parts_of_speech=part_of_speech_shares(*tagged) if counts.tags else None,
-            over_hidden=tuple(over_hidden(counts.hidden, counts.words, counts.blind, most)),
         )
 
 
@@ -390,13 +338,12 @@ def mask_statistics(
     yardsticks: Yardsticks | None = None,
     *,
     every: int | None = None,
-    most: int = 20,
     progress: Callable[[int], None] | None = None,
 ) -> list[MaskStatistics]:
     """What each run hid: `mask_statistics({"a": read_masks("runs/a")})`.
 
     `every` is the length of a period in updates; without it the longest run has about ten, and all runs the same.
-    `most` over-hidden words are named. `progress` gets the number of rows read.
+    `progress` gets the number of rows read.
     """
     if every is not None and every < 1:
         raise InputError(f"a period needs one update at least, not {every}.")
@@ -405,8 +352,8 @@ def mask_statistics(
     statistics = []
     for name, counts in counted.items():
         parts = counts.by if len(counts.by) > 1 else {}
-        everything = HiddenWords.of(counts.everything, counts.updates, length, most)
-        by = {policy: HiddenWords.of(part, counts.updates, length, most) for policy, part in parts.items()}
+        everything = HiddenWords.of(counts.everything, counts.updates, length)
+        by = {policy: HiddenWords.of(part, counts.updates, length) for policy, part in parts.items()}
         statistics.append(MaskStatistics(name, ", ".join(counts.policies), counts.updates, length, everything, by))
     return statistics
 
@@ -430,20 +377,6 @@ def _share(counts: Mapping[str, float], part: str) -> float:
     return named / total if total else 0.0
 
 
-def over_hidden(
-    hidden: Counter[str], overall: Counter[str], blind: Mapping[str, float], most: int = 20
-) -> list[OverHidden]:
-    """The words hidden most often, beside how often a blind choice would have hidden them, smoothed: a word seen twice
-    and hidden twice says little."""
-    usual = SMOOTHING * hidden.total() / max(1, overall.total())
-    words = []
-    for word, times in hidden.items():
-        lift = (times + usual) / (blind[word] + usual)
-        if lift > 1 + _ROUNDING:
-            words.append(OverHidden(word, lift, times, overall[word]))
-    return sorted(words, key=lambda item: (-item.lift, -item.hidden, item.word))[:most]
-
-
 def _periods(counts: Counts, updates: int, every: int) -> Iterator[Period]:
     """All periods from the first update on: one in which nothing was logged is there, and empty."""
     groups: dict[int, list[int]] = {}
@@ -453,3 +386,88 @@ def _periods(counts: Counts, updates: int, every: int) -> Iterator[Period]:
         inside = groups.get(number, [])
         hidden = sum(counts.hidden_by_update[update] for update in inside)
         yield Period(number * every + 1, (number + 1) * every, hidden, counts.ratios.over(inside))
+
+
+ALL_WORDS = "all words"
+UNKNOWN = "-"
+_PARTS = (*PARTS_OF_SPEECH, OTHERS)
+_PERIODS_ACROSS = 10  # more do not fit on a screen
+
+
+def render_masks(statistics: Sequence[MaskStatistics]) -> str:
+    """All runs side by side: an overview, the periods, the parts of speech."""
+    parts = [_overview(statistics), *_period_tables(statistics), _parts_of_speech(statistics)]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _groups(statistics: Sequence[MaskStatistics]) -> Iterator[tuple[str, MaskStatistics, HiddenWords]]:
+    """Every run, and below it the parts of a mixture."""
+    for run in statistics:
+        for by, group in run.groups.items():
+            yield run.run if by == EVERYTHING else f"  {run.run}, by {by}", run, group
+
+
+def _overview(statistics: Sequence[MaskStatistics]) -> list[str]:
+    table: list[Row] = [("", "policy", "updates", "rows", "hidden", "density ratio", "% unseen")]
+    for name, run, group in _groups(statistics):
+        figures = [_beside(group.density_ratio, 1, 3), _beside(group.unseen, 100, 1)]
+        policy = run.policy if group is run.everything else ""
+        table.append((name, policy, f"{run.updates:,}", f"{group.rows:,}", f"{group.hidden:,}", *figures))
+    return [*align(table), "in brackets: what a blind choice of as many places of each row would give"]
+
+
+def _beside(compared: Compared | None, factor: int, digits: int) -> str:
+    if compared is None:
+        return UNKNOWN
+    return f"{factor * compared.hidden:.{digits}f} ({factor * compared.blind:.{digits}f})"
+
+
+def _period_tables(statistics: Sequence[MaskStatistics]) -> Iterator[list[str]]:
+    if all(run.everything.density_ratio is None for run in statistics):
+        return
+    longest = max((run.everything.periods for run in statistics), key=len)
+    for start in range(0, len(longest), _PERIODS_ACROSS):
+        shown = slice(start, start + _PERIODS_ACROSS)
+        table: list[Row] = [("", *(f"{period.last:,}" for period in longest[shown]))]
+        for name, _, group in _groups(statistics):
+            ratios = [period.density_ratio for period in group.periods[shown]]
+            cells = [UNKNOWN if ratio is None else f"{ratio.hidden:.3f}" for ratio in ratios]
+            table.append((name, *cells, *[UNKNOWN] * (len(longest[shown]) - len(cells))))
+        yield ["density ratio of the hidden words, up to update", *align(table)]
+
+
+def _parts_of_speech(statistics: Sequence[MaskStatistics]) -> list[str]:
+    table: list[Row] = [("", *_PARTS)]
+    for name, run, group in _groups(statistics):
+        shares = group.parts_of_speech
+        if shares is not None:
+            lines = {name: "hidden"}
+            if group is run.everything:
+                lines |= {"  a blind choice": "blind", f"  {ALL_WORDS}": "overall"}
+            for line, side in lines.items():
+                table.append((line, *(f"{100 * getattr(shares[part], side):.1f}" for part in _PARTS)))
+    return ["parts of speech of the hidden words (%)", *align(table)] if len(table) > 1 else []
+
+
+def mask_tables(statistics: Sequence[MaskStatistics]) -> dict[str, list[CsvRow]]:
+    """Three tables: an overview, the periods, the parts of speech."""
+    tables: dict[str, list[CsvRow]] = {"overview": [], "periods": [], "parts-of-speech": []}
+    for run in statistics:
+        for by, group in run.groups.items():
+            head = {"run": run.run, "policy": run.policy, "by": by}
+            row: dict[str, Any] = {**head, "rows": group.rows, "words": group.words, "hidden": group.hidden}
+            for name in ("density_ratio", "unseen"):
+                row |= _figures(name, getattr(group, name))
+            tables["overview"].append(row)
+            for period in group.periods:
+                place = {"first": period.first, "last": period.last, "hidden": period.hidden}
+                tables["periods"].append({**head, **place, **_figures("density_ratio", period.density_ratio)})
+            for part, share in (group.parts_of_speech or {}).items():
+                tables["parts-of-speech"].append({**head, "part": part, **_figures("share", share)})
+    return tables
+
+
+def _figures(name: str, compared: Compared | None) -> dict[str, float | None]:
+    """The value for the hidden words, for all, and for those that a blind choice would hide."""
+    hidden, overall, blind = (None, None, None) if compared is None else asdict(compared).values()
+    return {name: hidden, f"{name}_of_all": overall, f"{name}_blind": blind}

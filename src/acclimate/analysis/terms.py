@@ -123,9 +123,8 @@ def _overall(name: str, guesses: Sequence[TermGuess]) -> TaggerConfidence:
 
 
 Words = tuple[str, ...]
-_COLUMNS = ("", "collocations", "terms", "mentions", "both", "% of coll.", "% of terms", "% of mentions", "in a term")
+_COLUMNS = ("", "collocations", "terms", "mentions", "both", "% of coll.", "% of terms", "% of mentions")
 _SHARES = ("share_of_collocations", "share_of_terms", "share_of_mentions")
-_SAMPLES = ("both", "collocations_only", "terms_only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +137,6 @@ class LengthOverlap:
     mentions: int  # in the text
     shared: int  # collocations that are terms
     shared_mentions: int  # mentions of these
-    within: int  # collocations that stand inside a term, or are one
-    both: tuple[str, ...] = ()  # a sample, the best ranked first
-    collocations_only: tuple[str, ...] = ()
-    terms_only: tuple[str, ...] = ()  # the most frequent first
 
     @property
     def share_of_collocations(self) -> float:
@@ -161,7 +156,7 @@ class LengthOverlap:
     def row(self, name: str) -> Row:
         counts = [f"{number:,}" for number in (self.collocations, self.terms, self.mentions, self.shared)]
         shares = [f"{100 * getattr(self, name):.1f}" for name in _SHARES]
-        return (name, *counts, *shares, f"{self.within:,}")
+        return (name, *counts, *shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,27 +173,13 @@ class TermOverlap:
         head = {"corpus": self.corpus, "lower_case": self.lower_case}
         return {**head, "by_length": by_length, "overall": self.overall.as_dict()}
 
-    def as_rows(self) -> list[dict[str, Any]]:
-        """Flat rows, for CSV files."""
-        rows = [part.as_dict() for part in (*self.by_length, self.overall)]
-        return [{key: value for key, value in row.items() if not isinstance(value, tuple)} for row in rows]
-
     def render(self) -> str:
-        """A table, and samples below it."""
-        rows = [
-            _COLUMNS,
-            *(part.row(f"{part.words} words") for part in self.by_length),
-            self.overall.row("all lengths"),
-        ]
-        lines = [f"collocations and the terms of {self.corpus}", *align(rows)]
-        for part in self.by_length:
-            for name in _SAMPLES:
-                sample = ", ".join(shorten(term, 40) for term in getattr(part, name))
-                lines += [f"{part.words} words, {name.replace('_', ' ')}: {sample}"] if sample else []
-        return "\n".join(lines)
+        rows = [part.row(f"{part.words} words") for part in self.by_length]
+        table = align([_COLUMNS, *rows, self.overall.row("all lengths")])
+        return "\n".join([f"collocations and the terms of {self.corpus}", *table])
 
 
-def term_overlap(collocations: Collocations, corpora: Iterable[Corpus], samples: int = 5) -> TermOverlap:
+def term_overlap(collocations: Collocations, corpora: Iterable[Corpus]) -> TermOverlap:
     """Compare a vocabulary with the labelled spans of corpora, compared as the vocabulary compares words."""
     corpora, lower_case = list(corpora), collocations.lower_case
     mentions: Counter[Words] = Counter()
@@ -211,31 +192,17 @@ def term_overlap(collocations: Collocations, corpora: Iterable[Corpus], samples:
     if not mentions:
         raise InputError("there are no terms to compare with: no sentence has a labelled span.")
     known = list(collocations)
-    longest = max(map(len, known), default=0)
-    inside = {
-        term[start : start + length]
-        for term in mentions
-        for length in range(2, min(longest, len(term)) + 1)
-        for start in range(len(term) - length + 1)
-    }
     parts = []
     for length in sorted(set(map(len, known))):
         own = [words for words in known if len(words) == length]
         terms = Counter({term: number for term, number in mentions.items() if len(term) == length})
-        parts.append(_overlap(length, own, terms, inside, samples))
-    overall = _overlap(None, known, mentions, inside, 0)
+        parts.append(_overlap(length, own, terms))
+    overall = _overlap(None, known, mentions)
     return TermOverlap(", ".join(corpus.name for corpus in corpora), lower_case, tuple(parts), overall)
 
 
-def _overlap(
-    length: int | None, known: Sequence[Words], mentions: Counter[Words], inside: set[Words], samples: int
-) -> LengthOverlap:
+def _overlap(length: int | None, known: Sequence[Words], mentions: Counter[Words]) -> LengthOverlap:
     shared = [words for words in known if words in mentions]
-    rest = [words for words in known if words not in mentions]
-    frequent = sorted(mentions.keys() - set(known), key=lambda term: (-mentions[term], term))
-    both, collocations_only, terms_only = (
-        tuple(" ".join(words) for words in group[:samples]) for group in (shared, rest, frequent)
-    )
     return LengthOverlap(
         words=length,
         collocations=len(known),
@@ -243,8 +210,4 @@ def _overlap(
         mentions=mentions.total(),
         shared=len(shared),
         shared_mentions=sum(mentions[words] for words in shared),
-        within=sum(words in inside for words in known),
-        both=both,
-        collocations_only=collocations_only,
-        terms_only=terms_only,
     )

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import product
 from random import Random
 from typing import Any
 
@@ -43,11 +42,6 @@ class Overlap:
         rows = zip(self.names, self.percents, strict=True)
         percents = {name: dict(zip(self.names, row, strict=True)) for name, row in rows}
         return {"words": dict(zip(self.names, self.words, strict=True)), "percents": percents}
-
-    def as_rows(self) -> list[dict[str, Any]]:
-        """One row per ordered pair, for a CSV file."""
-        pairs = product(enumerate(self.names), enumerate(self.names))
-        return [{"corpus": one, "other": other, "percent": self.percents[i][j]} for (i, one), (j, other) in pairs]
 
 
 def vocabulary_overlap(corpora: Mapping[str, Corpus], least_sentences: int = 3) -> Overlap:
@@ -175,10 +169,6 @@ class CorpusStatistics:
     unseen_words: float | None  # share of the running words that the source does not have
     unseen_types: float | None  # share of the distinct words
 
-    def as_row(self) -> dict[str, Any]:
-        """All on one line, for a CSV file."""
-        return {**asdict(self), "labels": " ".join(f"{label}={count}" for label, count in self.labels.items())}
-
     @classmethod
     def of(cls, name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_case: bool) -> CorpusStatistics:
         """`known` are the words of the source."""
@@ -232,11 +222,6 @@ class TextComparison:
             "overlap": {"words_compared": self.words_compared, **self.overlap.as_dict()},
             "density_ratio": {"source": self.source, "target": self.target, "mean": self.distance, "top_words": words},
         }
-
-    def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Flat rows, for CSV files."""
-        statistics, words = [row.as_row() for row in self.statistics], list(map(asdict, self.top_words))
-        return {"statistics": statistics, "overlap": self.overlap.as_rows(), "top-words": words}
 
     def render_top_words(self) -> list[str]:
         """The words that set the target apart, and how far apart the texts are, for people."""

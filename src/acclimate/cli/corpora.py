@@ -73,10 +73,9 @@ def convert_command(
 
     The file names say the formats: .conll, .jsonl, .csv, …, also .gz and .xz. --to and reading.format win.
     """
-    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
+    from acclimate.cli.outputs import check_place_to_write, stderr_console, warn
     from acclimate.cli.reading import read, reading_of
     from acclimate.data.problems import InputError
-    from acclimate.data.writing import write_corpus
 
     check_place_to_write("OUT", result, overwrite, [source], to_format)
     console = stderr_console(quiet)
@@ -85,12 +84,9 @@ def convert_command(
         corpus = corpus.labelled()
         if not len(corpus):
             raise InputError("no sentence has tags, so --labelled-only leaves nothing to write.", file=source)
-    written = write_corpus(_fitting(corpus, result, to_format), result, to_format, scheme=scheme.value)
-    size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
+    size = _written(corpus, result, to_format, scheme.value)
     as_brat = ", as brat" if os.path.isdir(result) else ""  # nobody may have asked for it: a folder is read as such
     console.print(f"{source} ({corpus.notes.format}) → {result}{as_brat}: {size}")
-    for remark in filter(None, [remark_on_folder(result, written), _remark_on_labels(corpus)]):
-        warn(remark)
 
 
 def _remark_on_labels(corpus: Corpus) -> str | None:
@@ -116,31 +112,31 @@ def subset_command(
     quiet: Quiet = False,
 ) -> None:
     """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
-    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
+    from acclimate.cli.outputs import check_place_to_write, stderr_console, warn
     from acclimate.cli.reading import read, reading_of
-    from acclimate.data.writing import write_corpus
 
     check_place_to_write("OUT", result, overwrite, [source])
     console = stderr_console(quiet)
     corpus = read(source, reading_of(assignments), tell=warn)
     taken, remark = _take(corpus, sentences, words_share, few_shot, seed)
-    written = write_corpus(_fitting(taken, result), result)
-    size = f"{count(len(taken), 'sentence')}, {count(taken.word_count, 'word')}"
-    console.print(f"{taken.name}: {size}{remark}")
-    for other in filter(None, [remark_on_folder(result, written), _remark_on_labels(corpus)]):
-        warn(other)
+    console.print(f"{taken.name}: {_written(taken, result)}{remark}")
 
 
-def _fitting(corpus: Corpus, result: str, to_format: str | None = None) -> Corpus:
-    """The corpus as a format can hold it: guesses as their likeliest tags, where there is no place for scores."""
-    from acclimate.cli.outputs import warn
-    from acclimate.data.writing import format_to_write
+def _written(corpus: Corpus, result: str, to_format: str | None = None, scheme: str = "IOB2") -> str:
+    """Write a corpus as a format can hold it: guesses as their likeliest tags, where there is no place for scores. Its
+    size in words."""
+    from acclimate.cli.outputs import remark_on_folder, warn
+    from acclimate.data.writing import format_to_write, write_corpus
 
-    format = format_to_write(result, to_format, corpus.is_labelled)
-    if not corpus.guess_count or format in ("jsonl", "text"):
-        return corpus
-    warn(f"{result}: {format} has no place for scores, so the likeliest tags are written. Name it .jsonl to keep them.")
-    return corpus.likeliest()
+    format, remarks = format_to_write(result, to_format, corpus.is_labelled), [_remark_on_labels(corpus)]
+    if corpus.guess_count and format not in ("jsonl", "text"):
+        what = f"{format} has no place for scores, so the likeliest tags are written"
+        warn(f"{result}: {what}. Name it .jsonl to keep them.")
+        corpus = corpus.likeliest()
+    remarks.insert(0, remark_on_folder(result, write_corpus(corpus, result, to_format, scheme=scheme)))
+    for remark in filter(None, remarks):
+        warn(remark)
+    return f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
 
 
 def _take(
@@ -177,7 +173,6 @@ def split_command(
     assignments: ReadingSet = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Divide a corpus, by default into train 0.8, dev 0.1 and test 0.1.
 
@@ -209,8 +204,6 @@ def split_command(
         console.print(f"{out / name}.{ending}: {count(len(corpus), 'sentence')}")
     if unsaid := _remark_on_labels(whole):
         warn(unsaid)
-    if as_json:
-        typer.echo(json.dumps({name: len(corpus) for name, corpus in divided.items()}))
 
 
 def _sizes(parts: list[str]) -> dict[str, Size]:

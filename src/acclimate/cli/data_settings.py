@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from acclimate.cli.reading import PairReadingSettings, ReadingSettings
+from acclimate.data.selection.likeness import Measure
 from acclimate.settings import Seed, Settings
 
 
@@ -49,6 +50,8 @@ class AugmentSettings(Settings):
 class SelectSettings(Settings):
     """`acclimate data select`."""
 
+    measure: Measure = "overlap"
+    """What counts as alike: overlap, jaccard or contrast; see docs/how-to/find-more-text.md."""
     shortest: int = Field(1, ge=1)
     """Skip lines with fewer words than this."""
     longest: int | None = Field(None, ge=1)
@@ -68,16 +71,14 @@ class SelectSettings(Settings):
 class WeakLabelSettings(Settings):
     """`acclimate data weak-label`."""
 
-    annotator: str = "dictionary"
-    """What finds the names: dictionary, spacy:MODEL or medcat:PACK (where these are installed)."""
+    label: str | None = None
+    """One label for everything that is not dropped; null: the labels of the map."""
     others: Literal["drop", "keep"] = "drop"
     """What to do with types that the map does not name: drop them, or keep them as labels."""
     case: Literal["smart", "lower", "exact"] = "smart"
     """Match case: never (lower), always (exact), or only for short names in capitals such as ALS (smart)."""
     shortest: int = Field(2, ge=1)
     """Ignore names with fewer letters and digits than this."""
-    plurals: bool = False
-    """Also match a name with a plural s at its end."""
     leave_out: str | None = None
     """File with names that are never matched, one per line; null: none."""
     abbreviations: bool = True
@@ -91,9 +92,13 @@ class WeakLabelSettings(Settings):
 class CollocationSettings(Settings):
     """`acclimate data collocations`."""
 
+    at_least: int = Field(5, ge=1)
+    """Leave out what was seen less often than this."""
+    terms: tuple[str, ...] = ()
+    """Labelled corpora: how many collocations are their terms? Without any, the labelled ones of the text."""
     size: int | None = Field(None, ge=1)
     """Number of collocations to keep: half for the first length, a quarter for the next, and so on; null: all."""
-    lengths: tuple[int, ...] = (2, 3, 4)
+    lengths: tuple[Annotated[int, Field(ge=2, le=10)], ...] = Field((2, 3, 4), min_length=1)
     """Lengths of collocations to count, in words."""
     measure: Literal["levine", "squared", "unigrams"] = "levine"
     """Association score: levine (weakest split point), squared (prefers frequent ones) or unigrams (single words)."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
-from acclimate.spelling import count
+from acclimate.cli.options import Json, Quiet, set_option
 
 if TYPE_CHECKING:
     from acclimate.cli.reading import ReadingSettings
@@ -31,16 +30,10 @@ def inspect_command(
     target_labelled: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
     ] = None,
-    extra: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT...", help="More raw text that may be like the target's.")
-    ] = None,
     encoder: Annotated[
         str, typer.Option(help="What reads both: acclimate-mini, or a Hugging Face model by name or folder.")
     ] = "acclimate-mini",
     assignments: Annotated[list[str] | None, set_option("inspect")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Also write it as Markdown.")] = None,
-    overwrite: Overwrite = False,
-    csv: CsvFolder = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -50,59 +43,37 @@ def inspect_command(
 
     Nothing is trained. Tags in TARGET are looked at for label counts only. Without arguments: news and social.
     """
-    from acclimate.cli.outputs import (
-        check_file_to_write,
-        check_folder_to_write,
-        sentence_bar,
-        stderr_console,
-        warn,
-    )
-    from acclimate.cli.reading import place_of
-
-    *source, target = _source_and_target(corpora or [])
-    if out is not None:
-        check_file_to_write("--out", out, overwrite, [*map(place_of, source), target, target_labelled, *(extra or ())])
-    check_folder_to_write("--csv", csv)
     from acclimate.analysis.inspection.facts import Given
-    from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
+    from acclimate.analysis.inspection.inspection import inspect_corpora, render
     from acclimate.analysis.text_comparison import compare_text
     from acclimate.cli.data_settings import InspectSettings
+    from acclimate.cli.outputs import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read, read_source, settings_of
-    from acclimate.data.writers.shared import write_tables
 
+    *source, target = _source_and_target(corpora or [])
     settings = settings_of(InspectSettings, assignments)
     of_target = settings.reading.of_target()
     console = stderr_console(quiet)
-    cut = set()
     with console.status("reading the corpora"):
         labelled = read_source(source, settings.reading.of_source(), warn)
         few = None if target_labelled is None else read(target_labelled, of_target, tell=warn)
         # the map renames gold labels once: of the labelled sentences if there are some
         text_reading = of_target if few is None else of_target.model_copy(update={"map": None})
         text, is_cut = _open_target(target, text_reading)
-        cut |= {"target"} if is_cut else set()
-        more, is_cut = _open_extra(extra or [], of_target)
-        cut |= {"extra"} if is_cut else set()
     with sentence_bar(console, f"{encoder} reads") as bar:
         task = bar.add_task("", total=None)
         found = inspect_corpora(
             labelled,
             text,
             target_labelled=few,
-            extra=more,
-            given=Given(tuple(source), target, target_labelled, tuple(extra or ()), settings.reading.map),
+            given=Given(tuple(source), target, target_labelled, settings.reading.map),
             encoder=encoder,
             sentences=settings.sentences,
-            cut=frozenset(cut),
+            is_cut=is_cut,
             seed=settings.seed,
             progress=lambda done, of: bar.update(task, completed=done, total=of),
         )
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(markdown(found), encoding="utf-8")
     compared = compare_text({"source": labelled, "target": text})
-    if csv is not None:
-        write_tables(compared.tables(), csv)
     result = {**found.as_dict(), "text": compared.as_dict()}
     words = "\n".join(compared.render_top_words())
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{render(found)}\n\n{words}")
@@ -120,41 +91,25 @@ def _source_and_target(names: list[str]) -> list[str]:
 def _open_target(name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
     """The target as `adapt` reads it, a bundled one with its unlabelled part; and whether only a part was read."""
     from acclimate.cli.outputs import warn
-    from acclimate.cli.reading import is_bundled, read
+    from acclimate.cli.reading import is_bundled, is_raw_text, read
 
     if is_bundled(name):
         corpus = read(name, reading)
         return (corpus if "/" in name else (corpus + read(f"{name}/unlabelled")).renamed(name)), False
-    if _is_raw(name, reading):
-        return _beginning([name], name, reading)
+    if Path(name).is_file() and is_raw_text(name, reading):
+        return _beginning(name, reading)
     return read(name, reading, tell=warn), False
 
 
-def _open_extra(names: list[str], reading: ReadingSettings) -> tuple[Corpus | None, bool]:
-    from acclimate.settings import UsageError
-
-    for name in names:
-        if not _is_raw(name, reading):
-            raise UsageError(f"--extra {name}: expected a file of raw text, a sentence a line; plain, .gz or .xz.")
-    return _beginning(names, "extra", reading) if names else (None, False)
-
-
-def _is_raw(name: str, reading: ReadingSettings) -> bool:
-    from acclimate.data.selection.ngram_scores import detected_format
-
-    return Path(name).is_file() and (reading.format or detected_format(name)) == "text"
-
-
-def _beginning(files: list[str], name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
-    from acclimate.cli.outputs import warn
+def _beginning(file: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
+    from acclimate.cli.reading import warn_of_long_lines
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
     from acclimate.data.selection.text_files import RawText
 
-    stream = RawText(files, "blanks" if reading.pre_split else "words", reading.paragraphs)
+    stream = RawText(file, "blanks" if reading.pre_split else "words", reading.paragraphs)
     rows = list(islice(stream.words(), MOST_READ + 1))
-    if stream.lines_too_long:
-        warn(f"{count(stream.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
+    warn_of_long_lines(stream.lines_too_long)
     if not rows:
-        raise InputError("there are no words in it.", file=", ".join(files))
-    return Corpus.of((Sentence(tuple(row)) for row in rows[:MOST_READ]), name), len(rows) > MOST_READ
+        raise InputError("there are no words in it.", file=file)
+    return Corpus.of((Sentence(tuple(row)) for row in rows[:MOST_READ]), file), len(rows) > MOST_READ

@@ -172,7 +172,7 @@ info.command("corpora")(corpora_command)
 
 data = typer.Typer(cls=Group, no_args_is_help=True, help="Check, convert, divide, label and extend corpora.")
 data.command("check")(check_command)
-data.command("inspect", cls=taking_many("--extra"))(inspect_command)
+data.command("inspect")(inspect_command)
 data.command("convert")(convert_command)
 data.command("subset")(subset_command)
 data.command("split")(split_command)

@@ -170,7 +170,7 @@ class _SpeedBar:
     what = ""
 
     def __init__(self, console: Console, total: int | None = None) -> None:
-        columns = [TextColumn(f"{self.what} {{task.description}}", markup=False), BarColumn(bar_width=24)]
+        columns = [TextColumn(self.what), BarColumn(bar_width=24)]
         columns += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
         self.console, self._total = console, total
         self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
@@ -186,10 +186,6 @@ class _SpeedBar:
 
     def _per_second(self, amount: float) -> float:
         return amount / max(1e-9, time.monotonic() - self._started)
-
-    def _show_words(self, done: int, words: int) -> None:
-        state = f"{words:,} words, {self._per_second(words):,.0f} a second"
-        self._bar.update(self._task, completed=done, state=state)
 
 
 class ReadingBar(_SpeedBar):
@@ -215,27 +211,8 @@ class TaggingBar(_SpeedBar):
 
     def show(self, done: int, words: int) -> None:
         """`done` of the total, and all words so far."""
-        self._show_words(done if self._total is None else min(done, self._total), words)
-
-
-class LabellingBar(_SpeedBar):
-    """How far texts are read and labelled; where stderr is no terminal, a line for each text."""
-
-    what = "labelling"
-    done = 0
-    _words = _waiting = 0
-
-    def begin(self, name: str, size: int) -> None:
-        self._bar.update(self._task, description=name, total=self.done + size)
-        if not self.console.is_terminal:
-            self.console.print(f"labelling {name}")
-
-    def advance(self, words: int) -> None:
-        self._words += words
-        self._waiting += words
-        if self._waiting > 50_000:
-            self._waiting = 0
-            self._show_words(self.done, self._words)
+        state = f"{words:,} words, {self._per_second(words):,.0f} a second"
+        self._bar.update(self._task, completed=done if self._total is None else min(done, self._total), state=state)
 
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

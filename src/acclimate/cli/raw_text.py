@@ -7,7 +7,6 @@ import os
 import shlex
 import time
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,17 +17,11 @@ from acclimate.spelling import count
 if TYPE_CHECKING:
     from acclimate.analysis.terms import TermOverlap
     from acclimate.data.collocations import Collocation, NumberedText
-    from acclimate.data.selection.ngram_scores import Text
+    from acclimate.data.selection.likeness import Text
     from acclimate.data.selection.select import Selection
 
 
 _TOO_FAR = 2.0  # times longer or shorter lines than the target's
-
-
-class MeasureName(StrEnum):
-    overlap = "overlap"
-    jaccard = "jaccard"
-    contrast = "contrast"
 
 
 def select_command(
@@ -44,13 +37,6 @@ def select_command(
     out: Annotated[
         str, typer.Option(metavar="FILE", help="Where to write, the best line first; .gz and .xz compress.")
     ],
-    measure: Annotated[
-        MeasureName,
-        typer.Option(
-            help="overlap: share of a line's n-grams that the target has; jaccard: mlm4uda's rule, which takes the "
-            "longest lines; contrast: what is typical of the target and not of the pool (cross-entropy difference)."
-        ),
-    ] = MeasureName.overlap,
     assignments: Annotated[list[str] | None, set_option("select")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -82,7 +68,7 @@ def select_command(
             top,
             out,
             jobs=settings.jobs or _cores(),
-            measure=measure.value,
+            measure=settings.measure,
             lower_case=settings.lower_case,
             tokenize="blanks" if reading.pre_split else "words",
             shortest=settings.shortest,
@@ -123,16 +109,17 @@ def _cores() -> int:
 
 def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
     from acclimate.cli.outputs import warn
+    from acclimate.cli.reading import warn_of_long_lines
 
     kept = selection.lines_kept
     if kept < top:
         warn(f"--top {top:,} is more than there is: all {count(kept, 'different line')} that fit were taken.")
-    if selection.lines_too_long:
-        warn(f"{count(selection.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
+    warn_of_long_lines(selection.lines_too_long)
     taken, target = selection.words_per_line, selection.target_words_per_line
     lengths = f"{taken:.1f} words a line, the target has {target:.1f}"
     if not target / _TOO_FAR <= taken <= target * _TOO_FAR:
-        warn(f"{out}: {lengths}. Lines of about that length: --measure overlap, --set shortest=N and --set longest=N.")
+        advice = "--set measure=overlap, --set shortest=N and --set longest=N"
+        warn(f"{out}: {lengths}. Lines of about that length: {advice}.")
     if as_json:
         typer.echo(json.dumps({"out": out, **selection.as_dict()}, ensure_ascii=False))
         return
@@ -150,15 +137,6 @@ def collocations_command(
         typer.Argument(metavar="TEXT...", help="Raw text, a sentence a line; or any corpus, or a bundled one."),
     ],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write, the best first; .gz and .xz compress.")],
-    at_least: Annotated[int, typer.Option(min=1, help="Leave out what was seen less often.")] = 5,
-    terms: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CORPUS",
-            help="Labelled text: how many collocations are its terms? Repeatable.",
-            show_default="TEXT",
-        ),
-    ] = None,
     assignments: Annotated[list[str] | None, set_option("collocations")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -172,19 +150,17 @@ def collocations_command(
 
     None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
     """
-    from acclimate.cli.outputs import check_file_to_write, stderr_console, warn
-
-    check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
     from acclimate.analysis.terms import term_overlap
     from acclimate.cli.data_settings import CollocationSettings
+    from acclimate.cli.outputs import check_file_to_write, stderr_console, warn
     from acclimate.cli.reading import TextReading, read, settings_of
-    from acclimate.data.collocations import build_collocations, number_words, require_sensible, usual_shares
+    from acclimate.data.collocations import build_collocations, number_words, usual_shares
 
     settings = settings_of(CollocationSettings, assignments)
-    shares = usual_shares(_numbers(settings.lengths))
-    require_sensible(at_least, settings.size, shares)
+    check_file_to_write("--out", out, overwrite, [*texts, *settings.terms])
+    shares = usual_shares(settings.lengths)
     as_text = settings.reading.require_only("format", "pre_split", "paragraphs", "map", "typeless")
-    labelled = [read(name, as_text, tell=warn) for name in terms or ()]
+    labelled = [read(name, as_text, tell=warn) for name in settings.terms]
     begun = time.monotonic()
     reading = TextReading(texts, as_text, quiet)
     with reading:
@@ -192,26 +168,18 @@ def collocations_command(
     if not len(text.numbers):
         raise reading.nothing_found()
     with stderr_console(quiet).status("counting"):
-        collocations = build_collocations(
-            text, at_least, settings.size, shares, settings.relative_to, settings.measure, settings.lower_case
-        )
+        how = settings.relative_to, settings.measure, settings.lower_case
+        collocations = build_collocations(text, settings.at_least, settings.size, shares, *how)
     collocations.save(out)
     compared = labelled or reading.labelled
-    overlap = term_overlap(collocations, compared, settings.most) if compared else None
+    overlap = term_overlap(collocations, compared) if compared else None
     result = _result(collocations.entries, text, out, settings.most, time.monotonic() - begun)
-    result |= {"lengths": sorted(shares), "at_least": at_least, "measure": settings.measure}
+    result |= {"lengths": sorted(shares), "at_least": settings.at_least, "measure": settings.measure}
     result |= {"relative_to": settings.relative_to, "terms": None if overlap is None else overlap.as_dict()}
     if not len(collocations):
-        warn(f"nothing was seen {at_least} times: the file is empty. Give more text, or a smaller --at-least.")
+        advice = "Give more text, or a smaller at_least."
+        warn(f"nothing was seen {settings.at_least} times: the file is empty. {advice}")
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _rendered(result, overlap))
-
-
-def _numbers(lengths: Sequence[int]) -> list[int]:
-    from acclimate.settings import UsageError
-
-    if not lengths or min(lengths) < 2 or max(lengths) > 10:
-        raise UsageError(f"lengths cannot be {list(lengths)}: a collocation has from two to ten words.")
-    return sorted(set(lengths))
 
 
 def _result(entries: Sequence[Collocation], text: NumberedText, out: str, most: int, seconds: float) -> dict[str, Any]:

@@ -193,13 +193,13 @@ def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) 
         tell(f"{corpus.name}: {remark}")
 
 
-def _tell_list(name: str, noun: str, fate: str, found: Sequence[object], tell: Tell, most: int) -> None:
-    if found:
-        tell(f"{name}: {count(len(found), noun)} {fate}.")
-        for item in found[:most]:
+def _tell_list(name: str, noun: str, outcome: str, items: Sequence[object], tell: Tell, most: int) -> None:
+    if items:
+        tell(f"{name}: {count(len(items), noun)} {outcome}.")
+        for item in items[:most]:
             tell(f"  {item}")
-        if len(found) > most:
-            tell(f"  … and {len(found) - most:,} more")
+        if len(items) > most:
+            tell(f"  … and {len(items) - most:,} more")
 
 
 def expand(places: Sequence[str]) -> dict[str, str]:
@@ -240,17 +240,29 @@ def _rank(path: Path) -> tuple[int, str]:
     return rank, path.name
 
 
+def warn_of_long_lines(lines: int) -> None:
+    if lines:
+        warn(f"{count(lines, 'line')} of more than a megabyte: left out, as no sentence is so long.")
+
+
+def is_raw_text(name: str, reading: ReadingSettings) -> bool:
+    """Whether it is a file or folder of raw text, which can be read as a stream."""
+    from acclimate.data.selection.likeness import detected_format
+
+    if is_bundled(name) or name == "-" or not Path(name).exists():
+        return False
+    # who speaks of paragraphs means text, though each line may have as many words as the next, like a table
+    running = reading.paragraphs and _plain_name(Path(name)).endswith(".txt")
+    return (reading.format or ("text" if running else detected_format(name))) == "text"
+
+
 class TextReading:
     """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
 
     def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
-        from acclimate.data.selection.ngram_scores import detected_format
         from acclimate.data.selection.text_files import RawText
 
-        def is_raw(name: str) -> bool:
-            return not is_bundled(name) and Path(name).is_file() and (reading.format or detected_format(name)) == "text"
-
-        raw = [name for name in texts if is_raw(name)]
+        raw = [name for name in texts if Path(name).is_file() and is_raw_text(name, reading)]
         as_text = reading.model_copy(update={"borders": "drop"})
         corpora = [read(name, as_text, tell=warn) for name in texts if name not in raw]
         self.labelled = [corpus for corpus in corpora if corpus.is_labelled and corpus.kind == "spans"]
@@ -274,9 +286,7 @@ class TextReading:
     def __exit__(self, *failure: object) -> None:
         if self._bar is not None:
             self._bar.__exit__(*failure)
-        if self._stream.lines_too_long:
-            lines = count(self._stream.lines_too_long, "line")
-            warn(f"{lines} of more than a megabyte: left out, as no sentence is so long.")
+        warn_of_long_lines(self._stream.lines_too_long)
 
     def nothing_found(self) -> InputError:
         return InputError("there are no words in it.", file=", ".join(self._names))

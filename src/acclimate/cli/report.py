@@ -8,12 +8,11 @@ from pathlib import Path
 
 from acclimate.cli.reading import title_of
 from acclimate.cli.settings import AdaptSettings
-from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
 from acclimate.layout import BEFORE, COMMITTEE, SIBLINGS
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
-from acclimate.runs.result import Advice, Change, Outcome, SiblingResult
+from acclimate.runs.result import Advice, Change, Outcome
 from acclimate.settings import dump_yaml
 from acclimate.spelling import count
 
@@ -126,70 +125,24 @@ def verdict(outcome: Outcome) -> str:
 
 
 def markdown(outcome: Outcome, settings: AdaptSettings, origin: str = "") -> str:
-    """The page kept with the tagger."""
-    lines = [*_page(outcome, settings)]
-    if origin:
-        lines += ["", "## The committee that taught this tagger", "", "```", origin, "```"]
-    return "\n".join(lines) + "\n"
+    """The page kept with the tagger. All figures stand in report.json, and in `acclimate report`."""
+    return "\n".join(_page(outcome, settings, origin)) + "\n"
 
 
-def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
+def _page(outcome: Outcome, settings: AdaptSettings, origin: str) -> Iterator[str]:
     begins = settings.tagger.start or "(no source)" if settings.source is None else title_of(settings.source)
     yield f"# {begins} → {settings.target or settings.target_labelled or '(no target)'}: {outcome.recipe}"
-    yield ""
-    yield f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds."
-    yield ""
-    yield verdict(outcome)
-    yield from ("", *_no_target(settings), *outcome.remarks)
+    yield from ("", f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds.")
+    yield from ("", "```", *_table(outcome, outcome.before == TARGET_ONLY.name), "```")
+    yield from ("", verdict(outcome), *_no_target(settings), *outcome.remarks)
     if outcome.advice is not None:
         yield from ("", "## Which tagger to use", "", advice_sentence(outcome.advice))
         yield f"The adapted one stands in this folder, the one before in `{BEFORE}/`."
-    for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
-        if change is not None:
-            yield from _change(domain, change)
-            for name, part in change.parts.items():
-                yield from _change(f"{domain} {name}", part)
-    for name, sibling in outcome.siblings.items():
-        yield from _sibling(name, sibling)
+    for name in outcome.siblings:
+        yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{SIBLINGS}/{name}`.")
     yield from ("", "## Stages", "", "| stage | updates | kept | seconds |", "|---|---:|---:|---:|")
     for stage in outcome.stages:
         yield f"| {stage['stage']} | {stage['updates']:,} | {stage['kept_update']:,} | {stage['seconds']:,.1f} |"
+    if origin:
+        yield from ("", "## The committee that taught this tagger", "", "```", origin, "```")
     yield from ("", "## Settings", "", "```yaml", dump_yaml(settings).rstrip(), "```")
-
-
-def _change(domain: str, change: Change) -> Iterator[str]:
-    yield from ("", f"## {domain}: {change.corpus}, {count(change.after.sentences, 'sentence')}", "")
-    yield f"Scorer: {change.after.scorer}. Percent."
-    yield from ("", "| | before | | | after | | |", "|---|---:|---:|---:|---:|---:|---:|")
-    yield "| | precision | recall | F1 | precision | recall | F1 |"
-    for name, before, after in _rows(change):
-        yield f"| {name} | " + " | ".join([*_cells(before), *_cells(after)]) + " |"
-
-
-def _sibling(name: str, sibling: SiblingResult) -> Iterator[str]:
-    """A tagger that was trained beside: it has no "before"."""
-    yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{SIBLINGS}/{name}`.")
-    if sibling.scores is None:
-        return
-    scores = sibling.scores
-    yield from ("", f"Scored on {sibling.corpus}, {count(scores.sentences, 'sentence')}. {scores.scorer}. Percent.")
-    yield from ("", "| | precision | recall | F1 |", "|---|---:|---:|---:|")
-    for label, tally in (("all spans", scores.span), *sorted(scores.by_label.items())):
-        yield f"| {label} | " + " | ".join(_cells(tally)) + " |"
-
-
-def _cells(tally: Tally) -> list[str]:
-    return ["-" if tally.is_empty else f"{100 * figure:.2f}" for figure in (tally.precision, tally.recall, tally.f1)]
-
-
-def _rows(change: Change) -> Iterator[tuple[str, Tally, Tally]]:
-    before, after = change.before, change.after
-    yield "all spans", before.span, after.span
-    for label in sorted({*before.by_label, *after.by_label}):
-        yield label, before.by_label.get(label, Tally()), after.by_label.get(label, Tally())
-    if before.typeless is not None and after.typeless is not None:
-        yield "type-less", before.typeless, after.typeless
-    yield "words", before.token.tally, after.token.tally
-    if before.unseen is not None and after.unseen is not None and before.unseen.mentions and after.unseen.mentions:
-        for group in ("seen", "unseen"):
-            yield f"{group} mentions", before.unseen.mentions[group], after.unseen.mentions[group]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from acclimate.cli.options import CsvFolder, Json, Quiet
+from acclimate.cli.options import Json, Quiet
 
 
 def report_command(
@@ -24,19 +24,9 @@ def report_command(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Where the page goes.", show_default="DIR/report.html")
     ] = None,
-    csv: CsvFolder = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg|DIR", help="With --only: draw its picture, or several in a folder.")
-    ] = None,
-    gold: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CORPUS", help="Labelled sentences: where confidence looks for terms, and masks for entities."
-        ),
-    ] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="title, quick, sentences, source, target, points, …"),
+        typer.Option("--set", metavar="NAME=VALUE", help="title, quick, sentences, csv, gold, source, target, …"),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -47,9 +37,9 @@ def report_command(
 
     The file needs nothing else, no network and no script. Send it as it is. A report.html in DIR is replaced.
 
-    When does one run reach another's best score? acclimate report runs/a runs/b --only curves --plot curves.svg
+    When does one run reach another's best score? acclimate report runs/a runs/b --only curves
 
-    How sure are taggers? acclimate report runs/a runs/b --only confidence --gold social/test
+    How sure are taggers? acclimate report runs/a runs/b --only confidence --set gold=social/test
     """
     from acclimate.cli.report_parts import PRINTED, ReportSettings, print_parts, write_page
     from acclimate.settings import UsageError, complete, with_assignments
@@ -57,8 +47,8 @@ def report_command(
     settings = complete(ReportSettings, with_assignments({}, assignments or ()), "acclimate report")
     parts = [part.strip() for part in only.split(",")] if only is not None else []
     if not parts or out is not None:
-        if csv or plot or gold:
-            raise UsageError("--csv, --plot and --gold go with --only, without --out.")
+        if settings.csv or settings.gold:
+            raise UsageError("--set csv and gold go with --only, without --out.")
         write_page(folders, parts, out, settings, quiet, as_json)
         return
     unknown = [part for part in parts if part not in PRINTED]
@@ -66,4 +56,4 @@ def report_command(
         raise UsageError(
             f"--only {unknown[0]}: {', '.join(PRINTED)} are printed. For a page of other parts, name it with --out."
         )
-    print_parts(folders, parts, settings, csv, plot, gold or [], quiet, as_json)
+    print_parts(folders, parts, settings, quiet, as_json)

@@ -1,10 +1,10 @@
-"""What `acclimate report` makes: a page, or with --only some parts as text, JSON, tables and pictures."""
+"""What `acclimate report` makes: a page, or with --only some parts as text, JSON and tables."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,8 +21,7 @@ from acclimate.analysis.features import (
     readers_of,
     require_scikit_learn,
 )
-from acclimate.analysis.mask_tables import mask_tables, policies_as_dict, render_masks
-from acclimate.analysis.masks import Yardsticks, mask_statistics, read_masks
+from acclimate.analysis.masks import Yardsticks, mask_statistics, mask_tables, read_masks, render_masks
 from acclimate.analysis.terms import compare_term_confidences
 from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, sentence_bar, stderr_console, warn
 from acclimate.cli.reading import ReadingSettings, read, short_names, tell_notes
@@ -35,12 +34,8 @@ from acclimate.inference.predict import guess_terms, require_comparable
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.siblings import load_sibling
 from acclimate.model.tagger import Tagger
-from acclimate.reporting.domains import map_figure
-from acclimate.reporting.pictures import compared_figure, confidence_figure, mask_figures
 from acclimate.reporting.report import Look, report_page
 from acclimate.reporting.run_data import collect_run
-from acclimate.reporting.svg import Figure, save_sheet
-from acclimate.reporting.training import adversary_figures, curve_figures
 from acclimate.runs.run import TARGET, read_features
 from acclimate.settings import Seed, Settings, UsageError
 
@@ -61,6 +56,10 @@ class ReportSettings(Settings):
     """Number of sentences in each group of the error gallery; 0: all."""
     compare: bool = False
     """Curves: compare the stages of a single run in the way that several runs are compared."""
+    csv: str | None = None
+    """Folder for the tables of the parts, a CSV file each; null: none."""
+    gold: str | None = None
+    """Confidence: labelled sentences with the terms to look at; null: the target test that the run has kept."""
     source: str | None = None
     """Source corpus: the reference for the density ratio in masks, and one side of feature-map; null: not given."""
     target: str | None = None
@@ -71,8 +70,6 @@ class ReportSettings(Settings):
     """Masks: part-of-speech tagger: acclimate, spacy, spacy:MODEL, a tagger's folder, or none."""
     every: PositiveInt | None = None
     """Masks: length of a reporting period in updates; null: a tenth of the longest run."""
-    words: NonNegativeInt = 10
-    """Masks: number of over-represented hidden words to show."""
     lower_case: bool = True
     """Masks: ignore case when comparing words."""
     terms: PositiveInt = 20
@@ -89,12 +86,10 @@ class ReportSettings(Settings):
 
 @dataclass(frozen=True)
 class Request:
-    """What the parts are made of. `draws` says whether pictures are asked for."""
+    """What the parts are made of."""
 
     folders: Sequence[str]
-    gold: Sequence[str]
     settings: ReportSettings
-    draws: bool
     console: Console
 
     @property
@@ -107,12 +102,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a report, ready to be printed and written."""
+    """One part of a report, ready to be printed; `tables` for CSV files."""
 
     text: str
     result: Mapping[str, Any]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
-    pictures: Mapping[str, Sequence[Figure]] = field(default_factory=dict)  # figures by the name of their file
 
 
 def curves_part(request: Request) -> Part:
@@ -124,30 +118,24 @@ def curves_part(request: Request) -> Part:
             "\n\n".join(one.render() for one in compared),
             {"runs": list(request.folders), "compared": [one.as_dict() for one in compared]},
             {"scores": [row for one in compared for row in one.as_rows()]},
-            {"curves": [compared_figure(one) for one in compared]} if request.draws else {},
         )
     (curves,) = stages.values()
-    figures = [*curve_figures(curves), *adversary_figures(curves)] if request.draws else []
     return Part(
         render_curves(curves),
         {"run": request.folders[0], "stages": [stage.as_dict() for stage in curves]},
         {"curves": [row for stage in curves for row in stage.as_rows()]},
-        {"curves": figures} if request.draws else {},
     )
 
 
 def masks_part(request: Request) -> Part:
-    """What runs hid, side by side. Runs of the same policy count as seeds."""
+    """What runs hid, side by side."""
     settings = request.settings
     if settings.target is not None and settings.source is None:
         raise UsageError("--set target=… needs --set source=…: the density ratio compares the two.")
-    if request.draws and settings.target is None and settings.parts_of_speech == NO_TAGGER:
-        raise UsageError("--plot: there is nothing to draw without source and target, or parts_of_speech.")
     tagger = settings.parts_of_speech
     yardsticks = Yardsticks(
         source=None if settings.source is None else request.read(settings.source),
         target=None if settings.target is None else request.read(settings.target),
-        gold=[request.read(name) for name in request.gold],
         tagger=None if tagger == NO_TAGGER else part_of_speech_tagger(tagger, choose_device(settings.device)),
         lower_case=settings.lower_case,
     )
@@ -155,13 +143,11 @@ def masks_part(request: Request) -> Part:
     with sentence_bar(request.console, "reading masks") as bar:
         task = bar.add_task("", total=None)
         advance = partial(bar.advance, task)
-        runs = mask_statistics(logs, yardsticks, every=settings.every, most=settings.words, progress=advance)
-    figures = mask_figures(runs) if request.draws else {}
+        runs = mask_statistics(logs, yardsticks, every=settings.every, progress=advance)
     return Part(
         render_masks(runs),
-        {"runs": [run.as_dict() for run in runs], "policies": policies_as_dict(runs)},
+        {"runs": [run.as_dict() for run in runs]},
         mask_tables(runs),
-        {name: [figure] for name, figure in figures.items()},
     )
 
 
@@ -184,53 +170,44 @@ def confidence_part(request: Request) -> Part:
         confidences.render(),
         {"gold": gold.name, **confidences.as_dict()},
         {"confidence": confidences.as_rows()},
-        {"confidence": [confidence_figure(confidences)]} if request.draws else {},
     )
 
 
 def _gold(request: Request) -> Corpus:
     """The corpus that was named; else the target test that the first run has kept with its predictions."""
-    if len(request.gold) > 1:
-        raise UsageError("--gold: confidence takes one corpus.")
-    if request.gold:
-        return request.read(request.gold[0])
+    if request.settings.gold is not None:
+        return request.read(request.settings.gold)
     folder = resolved_tagger(request.folders[0])
     require_finished(folder)
     kept = collect_run(folder).answers if (folder / "report.json").is_file() else {}
     if TARGET not in kept:
-        raise UsageError("--only confidence: this run has kept no target test. Name labelled sentences with --gold.")
+        raise UsageError(
+            "--only confidence: this run has kept no target test. Name labelled sentences with --set gold=CORPUS."
+        )
     return kept[TARGET].gold
 
 
 def feature_map_part(request: Request) -> Part:
-    """How well source and target can be told apart by a tagger's features, and a map of them."""
+    """How well source and target can be told apart by a tagger's features, and where these lie on a map."""
     settings = request.settings
     if (settings.source is None) != (settings.target is None):
         lacking = "source" if settings.source is None else "target"
         raise UsageError(f"--only feature-map needs --set {lacking}=CORPUS, too, or neither: then the run's own words.")
-    if request.draws:
-        require_scikit_learn()
-    texts, results, tables, figures = [], [], {}, []
+    texts, results, tables = [], [], {}
     for name, place in request.names.items():
         folder = resolved_tagger(place)
         require_finished(folder)
         for when, points in _points(request, place, folder).items():
             apart = domain_separability(points, settings.seed)
-            places = project(points.points, settings.seed) if request.draws else None
-            texts.append(apart.render(points.names, points.unit) if not when else "")
-            if when:
-                texts[-1] = f"{name}, {when}: {apart.render(points.names, points.unit)}"
+            shown = apart.render(points.names, points.unit)
+            texts.append(f"{name}, {when}: {shown}" if when else shown)
             head = {"tagger": place, "when": when or "after", "source": settings.source, "target": settings.target}
             shape = {"unit": points.unit, "seed": settings.seed, "width": points.points.shape[1]}
             results.append({**head, **shape, **apart.as_dict()})
-            tables["-".join(filter(None, ["points", name if len(request.names) > 1 else "", when]))] = points.as_rows(
-                places
-            )
-            if places is not None:
-                flat = [(float(x), float(y)) for x, y in places]
-                caption = f"{', '.join(filter(None, [name, when]))}: accuracy {apart.accuracy:.3f} (chance: 0.5)"
-                figures.append(map_figure(caption, points, flat))
-    return Part("\n\n".join(texts), {"maps": results}, tables, {"feature-map": figures} if figures else {})
+            if settings.csv is not None:
+                table = "-".join(filter(None, ["points", name if len(request.names) > 1 else "", when]))
+                tables[table] = points.as_rows(project(points.points, settings.seed))
+    return Part("\n\n".join(texts), {"maps": results}, tables)
 
 
 def _points(request: Request, place: str, folder: Path) -> Mapping[str, FeaturePoints]:
@@ -289,48 +266,17 @@ def write_page(
 
 
 def print_parts(
-    folders: Sequence[str],
-    names: Sequence[str],
-    settings: ReportSettings,
-    csv: Path | None,
-    plot: Path | None,
-    gold: Sequence[str],
-    quiet: bool,
-    as_json: bool,
+    folders: Sequence[str], names: Sequence[str], settings: ReportSettings, quiet: bool, as_json: bool
 ) -> None:
-    """Print some parts as text or JSON, and write their tables and pictures."""
-
-    check_folder_to_write("--csv", csv)
-    _check_plot(plot)
-    request = Request(folders, gold, settings, plot is not None, stderr_console(quiet))
+    """Print some parts as text or JSON, and write their tables."""
+    csv = None if settings.csv is None else Path(settings.csv)
+    check_folder_to_write("--set csv", csv)
+    if csv is not None and "feature-map" in names:
+        require_scikit_learn()
+    request = Request(folders, settings, stderr_console(quiet))
     parts = {name: PARTS[name](request) for name in names}
-    if plot is not None:
-        _draw(parts, plot)
     if csv is not None:
         write_tables({name: rows for part in parts.values() for name, rows in part.tables.items()}, csv)
     result = {name: part.result for name, part in parts.items()}
     text = "\n\n".join(part.text for part in parts.values())
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else text)
-
-
-def _check_plot(plot: Path | None) -> None:
-    """Refuse a picture that cannot be drawn before anything is read."""
-
-    if plot is None:
-        return
-    if plot.suffix.lower() == ".svg":
-        check_file_to_write("--plot", plot, overwrite=True)  # a picture is drawn again
-    elif plot.suffix and not plot.is_dir():
-        raise UsageError(f"--plot {plot}: the name of a picture must end in .svg. Any other name is a folder.")
-    else:
-        check_folder_to_write("--plot", plot)
-
-
-def _draw(parts: dict[str, Part], plot: Path) -> None:
-
-    pictures = {name: figures for part in parts.values() for name, figures in part.pictures.items()}
-    is_file = plot.suffix.lower() == ".svg"
-    if is_file and len(pictures) > 1:
-        raise UsageError(f"--plot {plot}: there are {len(pictures)} pictures ({', '.join(pictures)}). Name a folder.")
-    for name, figures in pictures.items():
-        save_sheet(plot if is_file else plot / f"{name}.svg", name.replace("-", " ").capitalize(), figures)

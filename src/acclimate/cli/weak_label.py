@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from acclimate.cli.options import Json, Overwrite, Quiet, set_option
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Literal
-
-    from acclimate.cli.data_settings import WeakLabelSettings
-    from acclimate.data.concepts.dictionary import ConceptDictionary
-    from acclimate.data.concepts.files import Concept
-    from acclimate.data.concepts.labelling import Annotator, Groups
-
-
-DICTIONARY = "dictionary"
 
 
 def weak_label_command(
@@ -48,9 +36,6 @@ def weak_label_command(
             "types, else none.",
         ),
     ] = "auto",
-    single: Annotated[
-        str | None, typer.Option("--label", metavar="LABEL", help="One label for everything that is not dropped.")
-    ] = None,
     assignments: Annotated[list[str] | None, set_option("weak-label")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -65,81 +50,44 @@ def weak_label_command(
     `--set reading.map=MAP` renames true labels.
     """
     from acclimate.cli.data_settings import WeakLabelSettings
-    from acclimate.cli.outputs import LabellingBar, stderr_console, warn
-    from acclimate.cli.reading import settings_of
-    from acclimate.cli.weak_label_text import LabelledFile, Stream, WeakLabelReport
-    from acclimate.data.concepts.labelling import Labeller
+    from acclimate.cli.outputs import ReadingBar, check_place_to_write, remark_on_folder, stderr_console, warn
+    from acclimate.cli.reading import settings_of, warn_of_long_lines
+    from acclimate.cli.weak_label_text import WeakLabelReport, open_text, write_labelled
+    from acclimate.data.concepts.dictionary import ConceptDictionary
+    from acclimate.data.concepts.files import load_concepts, read_names
+    from acclimate.data.concepts.labelling import AUTO_GROUPS, Groups, Labeller
+    from acclimate.data.selection.text_files import RawText
+    from acclimate.evaluation.agreement import Agreement
     from acclimate.settings import UsageError
 
     if out == "-" and as_json:
         raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
     settings = settings_of(WeakLabelSettings, assignments)
-    file = LabelledFile(out, overwrite, [*texts, *(concepts or ()), settings.leave_out])
-    listed = _concepts(settings.annotator, concepts)
-    grouped = _groups(groups, settings.annotator, listed, settings.others, single)
-    finder, dictionary = _annotator(settings.annotator, listed, grouped, settings)
-    labeller = Labeller(finder, grouped, abbreviations=settings.abbreviations)
-    started = time.monotonic()
-    with LabellingBar(stderr_console(quiet)) as bar:
-        stream = Stream(texts, settings.reading, bar, warn)
-        file.write(stream.judged(labeller))
-    report = WeakLabelReport(
-        dictionary, grouped, labeller.coverage, stream.agreement, file.written, time.monotonic() - started
+    check_place_to_write("--out", out, overwrite, [*texts, *(concepts or ()), settings.leave_out], has_tags=True)
+    if not concepts:
+        raise UsageError("Say where the names are: --concepts FILE, clinical, package:diseases or package:drugs.")
+    listed = {source: list(load_concepts(source)) for source in concepts}
+    types = (type for each in listed.values() for concept in each for type in concept.types)
+    how = settings.others, settings.label
+    grouped = Groups.suited_to(types, *how) if groups == AUTO_GROUPS else Groups.load(groups, *how)
+    dictionary = ConceptDictionary.of(
+        listed,
+        grouped,
+        case=settings.case,
+        shortest=settings.shortest,
+        exclude=() if settings.leave_out is None else read_names(settings.leave_out),
     )
-    for warning in filter(None, [*stream.warnings(), *report.warnings(), file.remark]):
+    labeller = Labeller(dictionary, grouped, abbreviations=settings.abbreviations)
+    started, agreement = time.monotonic(), Agreement()
+    with ReadingBar(stderr_console(quiet)) as bar:
+        texts_read = [open_text(name, settings.reading, bar) for name in texts]
+        written, files = write_labelled(texts_read, labeller, agreement, out)
+    seconds = time.monotonic() - started
+    report = WeakLabelReport(dictionary, grouped, labeller.coverage, agreement, out, written, seconds)
+    warn_of_long_lines(sum(text.lines_too_long for text in texts_read if isinstance(text, RawText)))
+    for warning in filter(None, [*report.warnings(), remark_on_folder(out, files)]):
         warn(warning)
     if as_json:
         typer.echo(json.dumps(report.as_dict(settings.most), ensure_ascii=False))
     else:
         typer.echo(report.render(settings.most), err=out == "-")
-
-
-def _concepts(annotator: str, sources: list[str] | None) -> dict[str, list[Concept]]:
-    """What the dictionary is made of; nothing for another annotator."""
-    from acclimate.data.concepts.files import load_concepts
-    from acclimate.settings import UsageError
-
-    if annotator != DICTIONARY and sources:
-        raise UsageError(
-            f"--concepts is for the dictionary; {annotator} has concepts of its own. Leave out one of both."
-        )
-    if annotator == DICTIONARY and not sources:
-        raise UsageError("Say where the names are: --concepts FILE, clinical, package:diseases or package:drugs.")
-    return {source: list(load_concepts(source)) for source in sources or ()}
-
-
-def _groups(
-    name: str,
-    annotator: str,
-    concepts: Mapping[str, Sequence[Concept]],
-    others: Literal["drop", "keep"],
-    label: str | None,
-) -> Groups:
-    from acclimate.data.concepts.labelling import AUTO_GROUPS, Groups
-
-    if name != AUTO_GROUPS:
-        return Groups.load(name, others, label)
-    if annotator.startswith("medcat:"):  # its types are those of UMLS
-        return Groups.load("table-12", others, label)
-    types = (type for listed in concepts.values() for concept in listed for type in concept.types)
-    return Groups.suited_to(types, others, label)
-
-
-def _annotator(
-    name: str, concepts: Mapping[str, Sequence[Concept]], groups: Groups, settings: WeakLabelSettings
-) -> tuple[Annotator, ConceptDictionary | None]:
-    from acclimate.data.concepts.dictionary import ConceptDictionary
-    from acclimate.data.concepts.files import read_names
-    from acclimate.data.concepts.labelling import load_annotator
-
-    if name != DICTIONARY:
-        return load_annotator(name), None
-    dictionary = ConceptDictionary.of(
-        concepts,
-        groups,
-        case=settings.case,
-        shortest=settings.shortest,
-        plurals=settings.plurals,
-        exclude=() if settings.leave_out is None else read_names(settings.leave_out),
-    )
-    return dictionary, dictionary

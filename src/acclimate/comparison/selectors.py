@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
 from statistics import fmean
 from typing import Any, TypeVar
 
@@ -103,7 +104,7 @@ def nuclear_norm(tagger: Tagger, material: Material) -> float | None:
     probabilities = material.probabilities(tagger)
     if not len(probabilities):
         return None
-    largest = (len(probabilities) * min(probabilities.shape)) ** 0.5
+    largest = sqrt(len(probabilities) * min(probabilities.shape))
     return float(torch.linalg.matrix_norm(probabilities, "nuc")) / largest
 
 

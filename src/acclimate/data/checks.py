@@ -284,33 +284,6 @@ def _shared_sentences(known: CorpusStatistics, other: CorpusStatistics) -> Itera
     yield Finding(severity, "shared-sentences", f"{other.name} in {known.name}", message, (), {**numbers, **shares})
 
 
-def _vocabulary_overlap(known: CorpusStatistics, other: CorpusStatistics) -> Iterator[Finding]:
-    left, right = known.corpus.vocabulary, other.corpus.vocabulary
-    both = len(left.keys() & right.keys())
-    either = len(left) + len(right) - both
-    if left and right:
-        message = (
-            f"{both:,} different words in common: {percent(both, len(left))} of {known.name}'s, "
-            f"{percent(both, len(right))} of {other.name}'s, {percent(both, either)} of both together."
-        )
-        numbers = {"of_first": both / len(left), "of_second": both / len(right), "jaccard": both / either}
-        yield Finding("fact", "vocabulary-overlap", f"{known.name} and {other.name}", message, numbers=numbers)
-
-
-def _unseen(known: CorpusStatistics, other: CorpusStatistics) -> Iterator[Finding]:
-    if known.role != "training" or other.role == "training" or not other.size:
-        return
-    words = sum(count for word, count in other.corpus.vocabulary.items() if word not in known.corpus.vocabulary)
-    numbers = {"words": share(words, other.corpus.word_count)}
-    message = f"{percent(words, other.corpus.word_count)} of the words"
-    if known.span_count and other.span_count:
-        mentions = sum(counts.total() for text, counts in other.mentions.items() if text not in known.mentions)
-        numbers["mentions"] = share(mentions, other.span_count)
-        message += f" and {percent(mentions, other.span_count)} of the mentions"
-    about = f"{other.name} after {known.name}"
-    yield Finding("fact", "unseen", about, f"{message} of {other.name} do not occur in {known.name}.", numbers=numbers)
-
-
 def _labels_together(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding]:
     """Labels and kinds of tags that do not fit those of the training corpora."""
     kind_of = {stats.name: stats.kind for stats in statistics if stats.tagged}
@@ -340,9 +313,7 @@ def _real(lengths: Iterable[int]) -> int:
     return sum(length >= REAL_SENTENCE for length in lengths)
 
 
-PAIRS: tuple[Callable[[CorpusStatistics, CorpusStatistics], Iterable[Finding]], ...] = (
-    *(_shared_sentences, _vocabulary_overlap, _unseen),
-)
+PAIRS: tuple[Callable[[CorpusStatistics, CorpusStatistics], Iterable[Finding]], ...] = (_shared_sentences,)
 
 
 def check_corpora(corpora: Mapping[str, Corpus]) -> Report:

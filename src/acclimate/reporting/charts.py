@@ -62,20 +62,18 @@ def bars(
     most: float,
     unit: str = "",
     digits: int = 1,
-    powers: bool = False,
 ) -> Drawing:
     """Horizontal bars: a group per row, a bar per series, its figure at its end.
 
-    `series` are the names and classes of the bars; `most` is the value of a bar of full length. With `powers` the scale
-    is logarithmic.
+    `series` are the names and classes of the bars; `most` is the value of a bar of full length.
     """
     left = label_width([short(row.label, _LETTERS) for row in rows] + [row.note for row in rows], least=50)
     ends = [f"{value:,.{digits}f}" for row in rows for value in row.values if value is not None]
     right = WIDTH - LETTER * max(map(len, ends), default=4) - 8
-    scale = Scale(0.0, _scaled(most, powers) or 1.0, left, right)
+    scale = Scale(0.0, most or 1.0, left, right)
     height = max(_THICK * len(series) + _GAP, 31.0 if any(row.note for row in rows) else 0.0)
     bottom = height * len(rows) + 4
-    drawn = [] if powers else x_axis(scale, 0, bottom, unit)
+    drawn = x_axis(scale, 0, bottom, unit)
     for number, row in enumerate(rows):
         top = number * height + (height - _THICK * len(series)) / 2 + 2
         middle = top + _THICK * len(series) / 2
@@ -83,7 +81,7 @@ def bars(
         if row.note:
             drawn.append(text(left - 7, middle + 9.5, row.note, "end", "count"))
         for at, class_ in enumerate(series.values()):
-            drawn += _bar(row, at, class_, scale, top + at * _THICK, digits, powers)
+            drawn += _bar(row, at, class_, scale, top + at * _THICK, digits)
     drawn.append(line(left, 0, left, bottom, "axis"))
     return drawing(bottom + (34 if unit else 20), title, about, drawn)
 
@@ -97,24 +95,20 @@ def bars_legend(series: Mapping[str, str]) -> Legend:
     return [(sign(box(0, 1, 18, 10, f"bar {class_}")), name) for name, class_ in series.items()]
 
 
-def _scaled(value: float, powers: bool) -> float:
-    return math.log10(1 + max(0.0, value)) if powers else value
-
-
-def _bar(row: BarRow, at: int, class_: str, scale: Scale, y: float, digits: int, powers: bool) -> list[Markup]:
+def _bar(row: BarRow, at: int, class_: str, scale: Scale, y: float, digits: int) -> list[Markup]:
     value, drawn = row.values[at], []
     if value is not None:
-        length = max(0.0, scale(_scaled(value, powers)) - scale.start)
+        length = max(0.0, scale(value) - scale.start)
         drawn.append(box(scale.start, y, length, _THICK - 1.5, f"bar {class_}"))
         end = scale.start + length
         spread = row.spreads[at] if row.spreads else None
         if spread:
-            low, end = (scale(_scaled(value + shift, powers)) for shift in (-spread, spread))
+            low, end = (scale(value + shift) for shift in (-spread, spread))
             drawn.append(line(low, y + _THICK / 2 - 1, end, y + _THICK / 2 - 1, "spread"))
         drawn.append(text(end + 4, y + _THICK - 2.5, f"{value:,.{digits}f}", class_="value"))
     mark = row.marks[at] if row.marks else None
     if mark is not None:
-        x = scale(_scaled(mark, powers))
+        x = scale(mark)
         drawn.append(line(x, y - 1, x, y + _THICK - 0.5, "mean"))
     return drawn
 
@@ -178,13 +172,12 @@ def lines(
     span: tuple[float, float] | None = None,
     ranges: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
     beside: Mapping[str, Points] | None = None,
-    rings: Sequence[tuple[float, float]] = (),
     names: Mapping[float, str] | None = None,
 ) -> Drawing:
     """Lines along training, each with its dash and colour. A point without a number is a gap.
 
-    `marks` are upright lines at places along training, `levels` lines across, `rings` points to look at; `span` is the
-    range of values. `ranges` give places with the lowest and highest value of a line, and `beside` a thin line of the
+    `marks` are upright lines at places along training, `levels` lines across; `span` is the range
+    of values. `ranges` give places with the lowest and highest value of a line, and `beside` a thin line of the
     same colour. `names` stand below the places in place of numbers.
     """
     marks, levels, ranges, beside = marks or {}, levels or {}, ranges or {}, beside or {}
@@ -213,7 +206,6 @@ def lines(
         drawn += [line(x(at), y(low), x(at), y(high), f"line {class_}") for at, low, high in ranges.get(name, ())]
         drawn += _line(points, x, y, class_, has_dots=len(points) <= 30)
         drawn += _line(beside.get(name, ()), x, y, f"{class_} thin", has_dots=False)
-    drawn += [circle(x(place), y(value), 5, "ring") for place, value in rings]
     below = 34 if names is None else 12 + 5.2 * max(map(len, names.values()))
     return drawing(_PLOT + below, title, about, drawn)
 

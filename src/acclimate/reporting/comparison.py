@@ -12,7 +12,7 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.table import duration
 from acclimate.layout import COMPARISON
-from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, dots_legend
+from acclimate.reporting.charts import Dot, DotRow, dots, dots_legend
 from acclimate.reporting.formatting import MINUS, UNKNOWN, listed, p_value, percent, signed
 from acclimate.reporting.page import Block, Cell, Charts, Items, Section, Table, Text, missing
 from acclimate.reporting.run_data import LEARNT, read_if_there, read_object, read_settings
@@ -79,17 +79,6 @@ class ComparisonData:
 
     def runs_of(self, recipe: str) -> list[Mapping[str, Any]]:
         return [run for run in self.runs if run["recipe"] == recipe]
-
-    def median_run(self, recipe: str) -> Mapping[str, Any] | None:
-        """Of an even number of seeds the lower of the two in the middle; without scores the first."""
-        runs = self.runs_of(recipe)
-        scored = [run for run in runs if run.get("target_f1") is not None]
-        scored.sort(key=lambda run: float(run["target_f1"]))
-        return scored[(len(scored) - 1) // 2] if scored else next(iter(runs), None)
-
-    def folder_of(self, run: Mapping[str, Any]) -> Path:
-        """Below this folder, wherever it was moved to."""
-        return self.folder / "runs" / str(run["recipe"]) / f"seed-{run['seed']}"
 
 
 def collect_comparison(folder: Path) -> ComparisonData:
@@ -230,23 +219,7 @@ def costs_section(comparison: ComparisonData) -> Section:
         costs = [spread(row.get("seconds"), 1.0, 1), spread(row.get("megabytes"), 1.0, 0)]
         rows.append([row["recipe"], *scores, moved, *names, *costs])
     table = Table(head, rows, class_="tight")
-    return Section("costs", "Forgetting, time and memory", about, [table, _source_chart(comparison)])
-
-
-def _source_chart(comparison: ComparisonData) -> Block:
-    rows, spoken = [], []
-    for row in comparison.recipes:
-        before, after = row.get("source_before"), row.get("source_after")
-        if before is None or after is None:
-            continue
-        lanes = [[Dot(100 * before["mean"], "before")], [Dot(100 * after["mean"], "after")]]
-        rows.append(DotRow(row["recipe"], lanes, [percent(before["mean"]), percent(after["mean"])]))
-        spoken.append(f"{row['recipe']}: {percent(before['mean'])} to {percent(after['mean'])}")
-    if not rows:
-        return Text("No run has a source score, so what was forgotten is not known.", "note")
-    drawn = dots("Source score before and after", "; ".join(spoken), rows, "percent")
-    caption = f"source {comparison.measure}, means over seeds"
-    return Charts([Figure(caption, drawn, dots_legend(before="before", after="after"))])
+    return Section("costs", "Forgetting, time and memory", about, [table])
 
 
 def selectors_section(comparison: ComparisonData) -> Section:
@@ -270,20 +243,8 @@ def selectors_section(comparison: ComparisonData) -> Section:
         if choice.get("silent"):
             notes.append(f"{name}: {choice['silent']} runs could not be judged.")
     table = Table(["selector", "would choose", comparison.measure, "regret", "its value"], rows, words=2)
-    blocks = [table, _regret_chart(choices), *(Text(note, "note") for note in notes)]
+    blocks = [table, *(Text(note, "note") for note in notes)]
     return Section("selectors", _SELECTORS, about, blocks)
-
-
-def _regret_chart(choices: Sequence[Mapping[str, Any]]) -> Block:
-    scored = [choice for choice in choices if choice["regret"] is not None]
-    if not scored:
-        return Text(f"{UNKNOWN} without gold tags the regret is not known.", "note")
-    ranked = sorted(scored, key=lambda choice: (choice["regret"], choice["selector"]))
-    rows = [BarRow(choice["selector"], [100 * choice["regret"]]) for choice in ranked]
-    most = max(100 * choice["regret"] for choice in scored)
-    spoken = "; ".join(f"{choice['selector']}: {percent(choice['regret'])}" for choice in ranked)
-    drawn = bars("Regret of the selectors", spoken, rows, {"regret": "after"}, most, "points")
-    return Charts([Figure("Regret, the best selector first", drawn)])
 
 
 def comparison_settings_section(comparison: ComparisonData) -> Section:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -141,12 +140,8 @@ def map_section(
         map_figure(when if len(maps) > 1 else alone, points[when], places, names) for when, places in maps.items()
     ]
     count = len(next(iter(points.values())).of(TARGET))
-    command = (
-        f"acclimate report {shlex.quote(str(run.folder))} --only feature-map --set source=CORPUS "
-        "--set target=CORPUS --set points=N --plot map.svg"
-    )
-    capped = f"Drawn are {count:,} words of each domain, drawn at random. More of them, of the adapted tagger:"
-    blocks: list[Block] = [Charts(figures), Text(capped, "note", command)]
+    drawn = f"Drawn are {count:,} words of each domain, drawn at random."
+    blocks: list[Block] = [Charts(figures), Text(drawn, "note")]
     if run.points_problem is not None:
         blocks.append(Text(run.points_problem, "note"))
     return Section("feature-map", _MAP, about, blocks)

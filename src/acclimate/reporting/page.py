@@ -136,16 +136,8 @@ class Section:
     blocks: Sequence[Block] = ()
     missing: str | None = None
 
-    def render(self, prefix: str = "", level: int = 2) -> Markup:
-        return render("section", section=self, prefix=prefix, level=level)
-
-
-@dataclass(frozen=True)
-class Runs(Block):
-    """Pages of single runs inside the page of a comparison: a summary, and the sections of the run or why not."""
-
-    template = "runs"
-    runs: Sequence[tuple[str, str, Sequence[Section], str]]  # recipe, summary, sections, missing
+    def render(self) -> Markup:
+        return render("section", section=self)
 
 
 @dataclass(frozen=True)

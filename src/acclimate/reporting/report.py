@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -36,8 +36,8 @@ from acclimate.reporting.formatting import (
     signed,
     signed_between,
 )
-from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page
-from acclimate.reporting.run_data import NO_MATERIAL, Known, RunData, collect_run, read_object
+from acclimate.reporting.page import Opening, Section, Text, page
+from acclimate.reporting.run_data import NO_MATERIAL, RunData, collect_run, read_object
 from acclimate.reporting.scores import ScoreLine, confusion_section, labels_section, score_lines, scores_section
 from acclimate.reporting.sentences import gallery_section, masks_section
 from acclimate.reporting.training import (
@@ -62,10 +62,6 @@ class Look:
     tell: Callable[[str], Any] = lambda line: None
     title: str | None = None
     only: tuple[str, ...] = ()
-
-    @property
-    def all_parts(self) -> Look:
-        return replace(self, only=())
 
 
 Makers = Mapping[str, Callable[[], list[Section]]]
@@ -222,7 +218,7 @@ def comparison_page(folder: Path, look: Look) -> str:
         "costs": lambda: [costs_section(comparison)],
         "selectors": lambda: [selectors_section(comparison)],
         "distance": lambda: [distance_section(comparison.text, {}, no_text, inside)],
-        "runs": lambda: [_runs_section(comparison, look)],
+        "runs": lambda: [_runs_section(comparison)],
         "settings": lambda: [comparison_settings_section(comparison)],
     }
     names = listed(row["recipe"] for row in comparison.recipes)
@@ -267,28 +263,11 @@ def _comparison_opening(comparison: ComparisonData) -> Opening:
     return Opening(verdict.class_, headline, [change, *lines], tiles)
 
 
-def _runs_section(comparison: ComparisonData, look: Look) -> Section:
-    """Of each recipe the run in the middle: the one whose score is the median of its seeds."""
-    title = "Run by run"
-    runs: list[tuple[str, str, list[Section], str]] = []
-    known: Known = {}
-    for row in comparison.recipes:
-        recipe, run = row["recipe"], comparison.median_run(row["recipe"])
-        if run is None:
-            runs.append((recipe, "", [], f"{recipe}: no finished run."))
-            continue
-        folder = comparison.folder_of(run)
-        if not folder.is_dir():
-            runs.append((recipe, "", [], f"{recipe}: its folder {folder} is not there any more."))
-            continue
-        score = "" if run.get("target_f1") is None else f", {percent(run['target_f1'])} percent"
-        sections = run_sections(collect_run(folder, known), look.all_parts)
-        runs.append((recipe, f"{recipe}, seed {run['seed']}{score}", sections, ""))
-    if not runs:
-        return missing("runs", title, "There is no run in this comparison.")
-    about = "One run of each recipe, unfolded by a click: that of the seed whose score is the median."
+def _runs_section(comparison: ComparisonData) -> Section:
+    """How to get the page of each run."""
     command = f"acclimate report {shlex.quote(str(comparison.folder / 'runs' / 'RECIPE' / 'seed-N'))}"
-    return Section("runs", title, about, [Runs(runs), Text("A page of any other run:", "note", command)])
+    about = "Errors, curves and features of a run stand on a page of its own."
+    return Section("runs", "Run by run", about, [Text("The page of any run:", "note", command)])
 
 
 def report_page(folder: str | Path, look: Look | None = None) -> str:

@@ -38,7 +38,6 @@ from acclimate.runs.run import (
 )
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
-Known = dict[Path, FeaturePoints]  # features by the folder of the tagger
 LEARNT = "target_test_learnt"
 DOMAIN_NAMES = (TARGET, SOURCE)  # in the order of the page
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
@@ -94,11 +93,10 @@ class RunData:
         return f"{self.source} → {self.target}"
 
 
-def collect_run(folder: Path, known: Known | None = None) -> RunData:
-    """A finished run: of `acclimate adapt`, or below `DIR/runs/RECIPE/seed-N` of a comparison. The runs of one
-    comparison share `known` features."""
+def collect_run(folder: Path) -> RunData:
+    """A finished run: of `acclimate adapt`, or below `DIR/runs/RECIPE/seed-N` of a comparison."""
     is_in_comparison = folder.absolute().parents[1].name == "runs" and not (folder / "settings.yaml").is_file()
-    return _ComparedRun(folder, {} if known is None else known).data() if is_in_comparison else _run_alone(folder)
+    return _ComparedRun(folder).data() if is_in_comparison else _run_alone(folder)
 
 
 def _run_alone(folder: Path) -> RunData:
@@ -186,7 +184,6 @@ class _ComparedRun:
     run of the recipe that all others are compared with."""
 
     folder: Path
-    known: Known
 
     @cached_property
     def root(self) -> Path:
@@ -283,13 +280,13 @@ class _ComparedRun:
     def _points_of(self, folder: Path) -> FeaturePoints | None:
         """Features of random words of both domains by the tagger of this folder; None without text of both."""
         sample = self.material.get("sample") or {}
-        if folder not in self.known and sample.get(SOURCE) and sample.get(TARGET):
-            texts = {name: map(Sentence, map(tuple, sample[name])) for name in (SOURCE, TARGET)}
-            corpora = {name: Corpus.of(sentences, name) for name, sentences in texts.items()}
-            with _damage_as_input_error():
-                readers = readers_of(Tagger.load(folder), load_sibling(folder, SOURCE), corpora, SOURCE)
-                self.known[folder] = feature_points(readers, corpora, most=MOST_WORDS)
-        return self.known.get(folder)
+        if not (sample.get(SOURCE) and sample.get(TARGET)):
+            return None
+        texts = {name: map(Sentence, map(tuple, sample[name])) for name in (SOURCE, TARGET)}
+        corpora = {name: Corpus.of(sentences, name) for name, sentences in texts.items()}
+        with _damage_as_input_error():
+            readers = readers_of(Tagger.load(folder), load_sibling(folder, SOURCE), corpora, SOURCE)
+            return feature_points(readers, corpora, most=MOST_WORDS)
 
 
 def _change(answers: Answers, folder: Path) -> dict[str, Any]:

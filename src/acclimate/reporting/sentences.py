@@ -10,16 +10,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from acclimate.analysis.masks import HiddenWords, MaskedRow, mask_statistics, read_masks
+from acclimate.analysis.masks import MaskedRow, mask_statistics, read_masks
 from acclimate.analysis.run_records import ChangedRow, How, how, read_changes
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
 from acclimate.evaluation.counts import pair_up
 from acclimate.methods.word_edits import WordEdit, spread
-from acclimate.reporting.charts import BarRow, bars
 from acclimate.reporting.page import (
     Block,
-    Charts,
     Edited,
     EditedSentences,
     Fold,
@@ -30,7 +28,6 @@ from acclimate.reporting.page import (
     missing,
 )
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
-from acclimate.reporting.svg import Figure
 from acclimate.runs.run import Answers
 from acclimate.spelling import count
 
@@ -150,41 +147,13 @@ def _marked(example: Example, view: str, spans: Sequence[Span], colours: Mapping
 
 _EXAMPLES = 6  # of masked sentences
 _CHANGED_EXAMPLES = 4  # of each way to change a sentence
-_WORDS = 12
-_LOGGING = {"mat", "pdaln"}  # recipes that log sentences, if they change any
-_NONE_LOGGED = "The log of this run has none of these sentences."
-_ABOUT_MASKS = (
-    "Training hid these words and had to guess them from the rest. A word with a long bar was hidden more often than "
-    "others: 2 is twice the average rate."
-)
+_ABOUT_MASKS = "Training hid these words and had to guess them from the rest."
 _ABOUT_CHANGES = (
     "Training changed these sentences before it learnt from them. A hidden word has a dashed frame; one that was "
     "swapped or left out is struck through, and what was put in its place is underlined behind an arrow."
 )
 Row = TypeVar("Row")
 
-_EDITS = {"both": "synonyms, or words left out", "synonyms": "synonyms", "deletion": "words left out"}
-_SUMMARIES: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "self-training": lambda options: (
-        f"No word was changed. In each of {options.get('rounds', 'several')} rounds the tagger labelled the target "
-        f"text itself and learnt from the surest {100 * options.get('keep', 0.5):.0f} % of its sentences."
-    ),
-    "mat": lambda options: (
-        f"In about {100 * options.get('rate', 0.06):.0f} % of the sentences of a batch one word was changed: "
-        f"{100 * options.get('hide', 0.9):.0f} % of these were hidden, the others swapped for "
-        f"{options.get('substitute', 'similar')} words. Noise was added to the embeddings."
-    ),
-    "datnet": lambda options: (
-        "No word was changed. Noise in the worst direction was added to the embeddings."
-        if options.get("adversarial", True)
-        else "No word was changed."
-    ),
-    "pdaln": lambda options: (
-        f"Sentences got edited twins ({_EDITS.get(str(options.get('edits')), _EDITS['both'])}, about "
-        f"{100 * options.get('edit_share', 0.2):.0f} % of their words). Where some target sentences are labelled, "
-        "rounds follow in which entities of the other domain are put into sentences."
-    ),
-}
 _TITLES = {
     "masked noise": "Words hidden or swapped in the noisy pass.",
     "anchors": "Entities exchanged for ones of the other domain.",
@@ -197,18 +166,12 @@ _SIDES = {"target": "target sentence, source entity", "source": "source sentence
 
 def masks_section(run: RunData) -> Section:
     """What training hid or changed in the text that it learnt from."""
-    summarize = _SUMMARIES.get(run.recipe)
-    options = (run.settings or {}).get("options") or {}
-    summary = "" if summarize is None else summarize(options)
     masks, changes = _logged(read_masks, run), _logged(read_changes, run)
-    if masks or changes:
-        blocks: list[Block] = [Text(summary)] if summary else []
-        blocks += _masks(masks) if masks else []
-        blocks += [Text(_ABOUT_CHANGES, "about")] if masks and changes else []
-        return Section("masks", _MASKS, _ABOUT_MASKS if masks else _ABOUT_CHANGES, [*blocks, *edited_blocks(changes)])
-    if summary:
-        return Section("masks", _MASKS, f"{summary} {_NONE_LOGGED}" if run.recipe in _LOGGING else summary)
-    return missing("masks", _MASKS, f"The recipe {run.recipe} hides and changes no words, or logs none.")
+    if not masks and not changes:
+        return missing("masks", _MASKS, f"The recipe {run.recipe} hides and changes no words, or logs none.")
+    blocks = _masks(masks) if masks else []
+    blocks += [Text(_ABOUT_CHANGES, "about")] if masks and changes else []
+    return Section("masks", _MASKS, _ABOUT_MASKS if masks else _ABOUT_CHANGES, [*blocks, *edited_blocks(changes)])
 
 
 def _logged(read: Callable[[Path], Iterable[Row]], run: RunData) -> list[Row]:
@@ -220,7 +183,7 @@ def _logged(read: Callable[[Path], Iterable[Row]], run: RunData) -> list[Row]:
 
 
 def _masks(rows: Sequence[MaskedRow]) -> list[Block]:
-    (statistics,) = mask_statistics({"run": rows}, most=_WORDS)
+    (statistics,) = mask_statistics({"run": rows})
     everything = statistics.everything
     share = everything.hidden / everything.words if everything.words else 0.0
     overview = (
@@ -234,18 +197,7 @@ def _masks(rows: Sequence[MaskedRow]) -> list[Block]:
         pieces = [Edited(word, is_hidden=True) if at in row.hidden else word for at, word in enumerate(row.words)]
         sentences.append((pieces, ""))
     about = Text(f"From update {last:,}, the first {len(shown)} rows (hidden words are framed):")
-    return [Text(overview), *_over_hidden(everything), about, EditedSentences(sentences)]
-
-
-def _over_hidden(everything: HiddenWords) -> list[Block]:
-    words = everything.over_hidden
-    if not words:
-        return []
-    rows = [BarRow(item.word, [item.lift], f"{item.hidden:,} of {item.occurrences:,}") for item in words]
-    spoken = "; ".join(f"{item.word}: {item.lift:.1f}" for item in words)
-    most = max(item.lift for item in words)
-    drawn = bars("Words hidden more often than others", spoken, rows, {"lift": "after"}, most)
-    return [Charts([Figure("times the average rate; under a word: hidden, of all", drawn)])]
+    return [Text(overview), about, EditedSentences(sentences)]
 
 
 def edited_blocks(rows: Sequence[ChangedRow]) -> list[Block]:

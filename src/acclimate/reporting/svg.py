@@ -177,14 +177,7 @@ def label_width(labels: Sequence[str], least: float = 30) -> float:
     return min(145.0, max([least, *(LETTER * len(label) + 10 for label in labels)]))
 
 
-def check_picture(file: Path) -> None:
-    """Refuse a file name that is not an SVG's before anything is computed."""
-    if file.suffix.lower() != ".svg":
-        raise InputError(f"{file}: the name of a picture must end in .svg.")
-
-
 def save_sheet(file: Path, title: str, figures: Sequence[Figure]) -> None:
-    check_picture(file)
     save(sheet(title, figures).encode("utf-8"), file)
 
 

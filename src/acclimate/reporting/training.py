@@ -33,7 +33,9 @@ def curves_section(run: RunData) -> Section:
         blocks.append(Fold(f"{len(folded)} more charts of later stages", [Charts(folded)]))
     if any(len(series.updates) > MOST_POINTS for stage in run.curves for _, _, series in stage.series):
         about = f"Long curves are drawn as means of neighbours, {MOST_POINTS} points at most. All of them:"
-        blocks.append(Text(about, "note", f"acclimate report {shlex.quote(str(run.folder))} --only curves --csv DIR"))
+        blocks.append(
+            Text(about, "note", f"acclimate report {shlex.quote(str(run.folder))} --only curves --set csv=DIR")
+        )
     about = (
         "Losses should fall and settle. The score is that of held-out sentences, by which the state to keep was "
         "chosen. The upright line is the state that was kept."

@@ -30,7 +30,7 @@ from acclimate.reproduction.datasets import Datasets, Missing, find_dataset
 from acclimate.reproduction.measures import FACTS, MEASURES, TAGGER, Finished, Place
 from acclimate.reproduction.results import Reproduction, counted, gains, means, measured, with_paper_only
 from acclimate.reproduction.table import Cell, Scale, Table, cells_of, find_table
-from acclimate.reproduction.tasks import ExtraText, Prepared, extra_files, needed_parts, prepare_task
+from acclimate.reproduction.tasks import Prepared, extra_files, needed_parts, notes_on_extra, prepare_task
 from acclimate.reproduction.writing import write_all
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import PlannedRun, finish_run, working_alone
@@ -226,11 +226,9 @@ def reproduce(
     if not chosen:
         listed = "\n".join(f"  {one}" for one in missing)
         raise InputError(f"{table.name} cannot be run, all its data are missing:\n{listed}")
-    extra = ExtraText.of(chosen, sets, text_folder(out))
-    notes = tuple(extra.notes(chosen))
+    notes = tuple(notes_on_extra(chosen, sets, text_folder(out)))
     for note in notes:
         tell(note)
-    chosen = [cell for cell in chosen if cell.name not in extra.same]
     runs = runs_of(chosen, numbers, sets, out)
     failures = make_runs(table, runs, executor, jobs, tell)
     finished = finished_runs(runs, failures)
@@ -246,7 +244,7 @@ def reproduce(
         figures=tuple(with_paper_only(table, scale, cells, figures)),
         gains=tuple(gains(table, chosen, numbers, finished)),
         missing=missing,
-        skipped=(*(name for name, own in lacking.items() if own), *extra.same),
+        skipped=tuple(name for name, own in lacking.items() if own),
         notes=notes,
         failures=failures,
         data=_data_read(chosen, sets),

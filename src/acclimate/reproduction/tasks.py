@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -171,47 +171,17 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:8]
 
 
-@dataclass(frozen=True)
-class ExtraText:
-    """What the cells of a table have of it. `same` are cells that would only repeat another row."""
-
-    lines: Mapping[str, int]  # by cell, where any was asked for
-    same: Mapping[str, str]  # by cell: the row that has the same text already
-
-    @classmethod
-    def of(cls, cells: Sequence[Cell], sets: Datasets, folder: Path) -> ExtraText:
-        """Makes the files that are missing."""
-        lines: dict[str, int] = {}
-        rows: dict[str, str] = {}
-        same: dict[str, str] = {}
-        for cell in cells:
-            if cell.settings.extra is not None:
-                with extra_text(cell.settings, cell.settings.extra, sets, folder).open("rb") as text:
-                    lines[cell.name] = sum(1 for _ in text)
-                first = rows.setdefault(_apart_from_amount(cell, cell.settings.extra, lines[cell.name]), cell.row)
-                if first != cell.row:
-                    same[cell.name] = first
-        return cls(lines, same)
-
-    def notes(self, cells: Sequence[Cell]) -> Iterator[str]:
-        """Where there was less text than a row's name says, and which cells were left out for it."""
-        short: dict[tuple[str, str, int], list[int]] = {}
-        for cell in cells:
-            extra = cell.settings.extra
-            if extra is not None and self.lines[cell.name] < extra.lines:
-                key = (cell.column, extra.text, self.lines[cell.name])
-                short.setdefault(key, []).append(extra.lines)
-        for (column, text, there), asked in short.items():
-            wanted = " and ".join(f"{lines:,}" for lines in sorted(set(asked)))
-            lines = f"{count(there, 'line')} of {text}, all that there are"
-            yield f"Extra text of {column}: {lines}, where {wanted} were asked for."
-        for name, row in self.same.items():
-            yield f"Left out: {name}, which has no more text than {row}."
-
-
-def _apart_from_amount(cell: Cell, extra: Extra, lines: int) -> str:
-    """Settings that are equal where two rows differ by the text that they ask for alone, and have the same. Longer
-    training, which goes with more text, makes no other row."""
-    settings, extra = cell.settings, extra.model_copy(update={"lines": lines})
-    options = {name: value for name, value in settings.options.items() if name != "updates"}
-    return f"{cell.column}: {settings.model_copy(update={'extra': extra, 'options': options}).model_dump_json()}"
+def notes_on_extra(cells: Sequence[Cell], sets: Datasets, folder: Path) -> Iterator[str]:
+    """Where there is less extra text than a row's name says. Makes the files that are missing."""
+    short: dict[tuple[str, str, int], set[int]] = defaultdict(set)
+    for cell in cells:
+        extra = cell.settings.extra
+        if extra is not None:
+            with extra_text(cell.settings, extra, sets, folder).open("rb") as text:
+                lines = sum(1 for _ in text)
+            if lines < extra.lines:
+                short[cell.column, extra.text, lines].add(extra.lines)
+    for (column, name, lines), asked in short.items():
+        wanted = " and ".join(f"{number:,}" for number in sorted(asked))
+        there = f"{count(lines, 'line')} of {name}, all that there are"
+        yield f"Extra text of {column}: {there}, where {wanted} were asked for."

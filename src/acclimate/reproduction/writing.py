@@ -28,7 +28,6 @@ from acclimate.reproduction.results import PAPER, Panel, Reproduction, by_sweep,
 from acclimate.reproduction.table import Number, shared_settings
 
 _MOST_PANELS = 6
-_WIDE = 1000  # times the smallest number: the scale is then logarithmic
 SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bundled corpora stand in for the data."
 SAME = "same training: what a GPU's rounding does"
 _TESTS = "Paired bootstrap over test sentences, all seeds of a sentence together; p after Holm's correction."
@@ -85,9 +84,7 @@ def _bars(panel: Panel) -> Chart:
     known = [value for row in rows for value in (*row.values, *row.marks) if value is not None]
     series = series_classes(list(panel.lines))
     most, digits = max([0.0, *known]), 2 if known and max(known) <= 1 else 1
-    own = [value for row in rows for value in row.values if value is not None]
-    is_wide = bool(own) and min(own) > 0 and max(own) / min(own) > _WIDE  # such as words beside words per sentence
-    drawn = bars(panel.title, _spoken(panel), rows, series, most, digits=digits, powers=is_wide)
+    drawn = bars(panel.title, _spoken(panel), rows, series, most, digits=digits)
     has_paper = any(mark is not None for row in rows for mark in row.marks)
     note = "upright strokes: the paper's numbers" if has_paper else ""
     return Chart(panel.title, drawn, bars_legend(series), note)

@@ -16,7 +16,7 @@ import torch
 
 from acclimate.analysis.features import Separability, domain_separability, feature_points
 from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures, compare_pieces, within
-from acclimate.data.corpus import AnnotatorNote, Corpus
+from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, fitting_map, shared_labels, similar_names_of
 from acclimate.data.sources import sizes_of
 from acclimate.evaluation.counts import ratio
@@ -111,7 +111,7 @@ def look_through(
         mmd = float(squared_mmd(ours, theirs, unbiased=True))
         mmd_within = float(squared_mmd(ours[::2], ours[1::2], unbiased=True))
     unknown = transformer.pieces.tokenizer.unk_token_id
-    pieces = compare_pieces(source, samples, transformer.pieces.of_words, unknown)
+    pieces = compare_pieces(samples, transformer.pieces.of_words, unknown)
     return EncoderFigures(encoder, pieces, losses, separability, mmd, mmd_within, tuple(remarks))
 
 
@@ -144,26 +144,6 @@ class TargetLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class GuessedLabels:
-    """Guesses with scores in a corpus, and how those who made them agree."""
-
-    sentences: int
-    words: int
-    soft_words: int  # that may have more than one tag
-    certainty: float | None  # the mean probability of the likeliest tag at soft words
-    annotators: tuple[AnnotatorNote, ...]
-
-    @classmethod
-    def of(cls, corpus: Corpus) -> GuessedLabels | None:
-        rows = [row for sentence in corpus for row in sentence.probabilities or ()]
-        if not rows:
-            return None
-        best = [max(probability for _, probability in row) for row in rows if len(row) > 1]
-        certainty = ratio(sum(best), len(best)) if best else None
-        return cls(corpus.guess_count, len(rows), len(best), certainty, corpus.notes.annotators)
-
-
-@dataclass(frozen=True, slots=True)
 class LabelSupport:
     """The source's labels, and the target's where labelled sentences are at hand."""
 
@@ -172,7 +152,6 @@ class LabelSupport:
     sentences: int  # of the source, that carry tags
     entity_length: float | None
     target: TargetLabels | None
-    guesses: GuessedLabels | None = None  # in the source
 
 
 def figures_of_sources(source: Corpus) -> tuple[SourceFigures, ...]:
@@ -188,9 +167,7 @@ def label_support(source: Corpus, target: Corpus | None) -> LabelSupport:
     """`target`: labelled sentences of it, if there are any."""
     counts = dict(source.label_counts.most_common())
     target_support = None if target is None or not target.is_labelled else _of_target(source, target)
-    return LabelSupport(
-        counts, source.kind, len(source.labelled()), _entity_length(source), target_support, GuessedLabels.of(source)
-    )
+    return LabelSupport(counts, source.kind, len(source.labelled()), _entity_length(source), target_support)
 
 
 def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
@@ -249,7 +226,6 @@ class Given:
     sources: tuple[str, ...] = ("news",)
     target: str = "social"
     target_labelled: str | None = None
-    extra: tuple[str, ...] = ()
     map_name: str | None = None  # a label map that the target was read with
 
     @property
@@ -280,16 +256,6 @@ class SourceFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtraText:
-    """Text that may or may not be of the target's kind."""
-
-    sentences: int
-    words: int
-    distance: float  # mean density ratio of the target's words against this text
-    cut: bool = False  # only the beginning was read
-
-
-@dataclass(frozen=True, slots=True)
 class Facts:
     given: Given
     source: Surface
@@ -297,7 +263,6 @@ class Facts:
     words: WordFigures
     encoder: EncoderFigures
     labels: LabelSupport
-    extra: ExtraText | None = None
     sources: tuple[SourceFigures, ...] = ()
 
     @property
@@ -333,7 +298,7 @@ class Facts:
             return None
         return target.bundled_map or (MAP_FILE if target.alike else None)
 
-    def adapt(self, recipe: str, *more: str, use_map: bool = True) -> str:
+    def adapt(self, recipe: str, use_map: bool = True) -> str:
         """The command to type."""
         given = self.given
         words = ["acclimate", "adapt", *(word for name in given.sources for word in ("--source", name))]
@@ -344,4 +309,4 @@ class Facts:
             words += ["--map", self.map_name]
         if self.encoder.encoder != DEFAULT_ENCODER:
             words += ["--encoder", self.encoder.encoder]
-        return shlex.join([*words, "--recipe", recipe, *more])
+        return shlex.join([*words, "--recipe", recipe])

@@ -10,10 +10,8 @@ from typing import Any
 from acclimate.analysis.inspection.facts import (
     FEATURE_WORDS,
     LOSS_WORDS,
-    ExtraText,
     Facts,
     Given,
-    GuessedLabels,
     Progress,
     figures_of_sources,
     label_support,
@@ -30,10 +28,9 @@ from acclimate.analysis.inspection.rules import (
     standings,
     suggestions,
 )
-from acclimate.analysis.text_comparison import DensityRatio, sampled
+from acclimate.analysis.text_comparison import sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.table import Row, align
 from acclimate.model.tagger import DEFAULT_ENCODER
 from acclimate.spelling import count
@@ -66,7 +63,6 @@ class Inspection:
             "words": asdict(facts.words),
             "encoder": facts.encoder.as_dict(),
             "labels": asdict(facts.labels),
-            "extra": facts.extra and asdict(facts.extra),
             "recipes": [asdict(standing) for standing in self.standings],
             "suggestions": [asdict(suggestion) for suggestion in self.suggestions],
             "notes": list(self.notes),
@@ -78,19 +74,17 @@ def inspect_corpora(
     target: Corpus,
     *,
     target_labelled: Corpus | None = None,
-    extra: Corpus | None = None,
     given: Given | None = None,
     encoder: str = DEFAULT_ENCODER,
     sentences: int = SENTENCES,
-    cut: frozenset[str] = frozenset(),
+    is_cut: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Inspection:
     """Compare a labelled source with a target, and say what that suggests.
 
     `target_labelled` are sentences to learn from. Where there are none, tags in `target` tell of labels and of nothing
-    else. `given` is how the corpora are called in the commands; `cut` names those of which only the beginning was read
-    ("target", "extra").
+    else. `given` is how the corpora are called in the commands; `is_cut`: only the beginning of the target was read.
     """
     _require_fit(source, target, target_labelled)
     few = None if target_labelled is None else target_labelled.name
@@ -106,10 +100,9 @@ def inspect_corpora(
         words=words,
         encoder=look_through(encoder, source, samples, progress, seed),
         labels=label_support(source, labelled),
-        extra=None if extra is None else _extra(extra, samples[1], sentences, seed, "extra" in cut),
         sources=figures_of_sources(source),
     )
-    notes = _notes(target, target_labelled, cut)
+    notes = _notes(target, target_labelled, is_cut)
     return Inspection(facts, standings(facts), suggestions(facts), (len(samples[0]), len(samples[1])), notes)
 
 
@@ -123,13 +116,8 @@ def _require_fit(source: Corpus, target: Corpus, few: Corpus | None) -> None:
         raise InputError(f"{few.name} is to be labelled target sentences, but has no tags.")
 
 
-def _extra(extra: Corpus, target: Corpus, sentences: int, seed: int, cut: bool) -> ExtraText:
-    distance = DensityRatio.of(sampled(extra, sentences, seed), target).distance
-    return ExtraText(len(extra), extra.word_count, distance, cut)
-
-
-def _notes(target: Corpus, few: Corpus | None, cut: frozenset[str]) -> tuple[str, ...]:
-    notes = [f"Only the beginning of the {name} text was read; its size is that of the part." for name in sorted(cut)]
+def _notes(target: Corpus, few: Corpus | None, is_cut: bool) -> tuple[str, ...]:
+    notes = ["Only the beginning of the target text was read; its size is that of the part."] if is_cut else []
     if target.is_labelled:
         use = "not looked at" if few is not None else "looked at for the labels below, and for nothing else"
         notes.append(f"Tags in {target.name} were {use}; no recipe learns from them.")
@@ -145,19 +133,6 @@ def render(inspection: Inspection) -> str:
     parts = ["\n".join([title, *(f"  {text}" for text in lines)]) for title, lines in sections(inspection)]
     parts[0] = f"{given.source} → {given.target}\n{parts[0]}"
     return "\n\n".join([*parts, "\n".join(["what to try, and to compare", *_numbered(inspection.suggestions)])])
-
-
-def markdown(inspection: Inspection) -> str:
-    """The same as a file."""
-    given = inspection.facts.given
-    parts = [f"# {given.source} → {given.target}"]
-    for title, lines in sections(inspection):
-        parts += [f"## {title[0].upper()}{title[1:]}", "\n".join(["```", *lines, "```"])]
-    parts.append("## What to try, and to compare")
-    for suggestion in inspection.suggestions:
-        parts.append(f"- **{suggestion.text}** {suggestion.why}")
-        parts += ["\n".join(["```", *suggestion.commands, "```"])] if suggestion.commands else []
-    return "\n\n".join(parts) + "\n"
 
 
 def sections(inspection: Inspection) -> Iterator[Section]:
@@ -224,9 +199,6 @@ def _encoder(inspection: Inspection) -> list[str]:
     encoder = inspection.facts.encoder
     pieces = encoder.pieces
     lines = [f"pieces per word: {pieces.source:.2f} in the source, {pieces.target:.2f} in the target"]
-    if inspection.facts.words.unseen_words:
-        whole, broken = 100 * pieces.unseen_whole, 100 * pieces.unseen_broken
-        lines.append(f"of words unseen in the source {whole:.0f} % are one piece, {broken:.0f} % three or more")
     if pieces.target_unknown >= UNKNOWN_PIECES:
         lines.append(f"{100 * pieces.target_unknown:.1f} % of the target's words it cannot spell at all")
     if encoder.losses is not None:
@@ -258,7 +230,7 @@ def _labels(inspection: Inspection) -> list[str]:
         other = ", ".join(label for label in called if label != name)
         shown = f"{name} (target: {other})" if other else name
         rows.append((shown, *(_support(number) for number in counts)))
-    lines = [*align(rows), *_guesses(labels.guesses)]
+    lines = align(rows)
     if target is None:
         return [*lines, "no labelled target sentences: whether these labels occur there is not known"]
     lines.append(f"target: {target.sentences:,} labelled sentences of {target.corpus}")
@@ -270,21 +242,6 @@ def _labels(inspection: Inspection) -> list[str]:
         )
     if labels.entity_length is not None and target.entity_length is not None:
         lines.append(f"words per entity: {labels.entity_length:.2f} and {target.entity_length:.2f}")
-    return lines
-
-
-def _guesses(guesses: GuessedLabels | None) -> list[str]:
-    if guesses is None:
-        return []
-    share, sure = ratio(guesses.soft_words, guesses.words), guesses.certainty
-    soft = f"{guesses.soft_words:,} words ({100 * share:.1f} %) may have more than one tag"
-    likeliest = "" if sure is None else f", the likeliest with probability {sure:.2f} in the mean"
-    lines = [f"guesses: {count(guesses.sentences, 'source sentence')}; {soft}{likeliest}"]
-    if guesses.annotators:
-        rows: list[Row] = [("annotator", "sentences", "right", "weight")]
-        for one in guesses.annotators:
-            rows.append((one.name, f"{one.sentences:,}", f"{one.reliability:.2f}", f"{one.weight:.2f}"))
-        lines += ["how probably each annotator is right, by how they agree", *align(rows)]
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +86,6 @@ class Surface:
 
 
 _TYPICAL = 8  # words that set the target apart
-MANY = 3  # pieces: a word in so many is spelled out rather than known
 PiecesOf = Callable[[Sequence[str]], list[list[int]]]
 
 
@@ -103,12 +102,10 @@ class WordFigures:
 
 @dataclass(frozen=True, slots=True)
 class PieceFigures:
-    """Pieces per running word, and how the encoder reads those words of the target that the source does not have."""
+    """Pieces per running word, and how many words the encoder does not know."""
 
     source: float
     target: float
-    unseen_whole: float  # share of the unseen running words that are one piece
-    unseen_broken: float  # that are MANY pieces or more
     source_unknown: float  # share of running words with a piece that stands for anything unknown
     target_unknown: float
 
@@ -118,7 +115,7 @@ def compare_words(source: Corpus, samples: tuple[Corpus, Corpus], least_sentence
     one, other = samples
     frequent = [frequent_words(sample, least_sentences=least_sentences) for sample in samples]
     ratios = DensityRatio.of(one, other)
-    counts, unseen = count_words(other, lower_case=True), unseen_counts(source, other, lower_case=True)
+    counts, unseen = count_words(other, lower_case=True), unseen_counts(source, other)
     return WordFigures(
         overlap=jaccard_percent(*frequent),
         unseen_words=ratio(unseen.total(), counts.total()),
@@ -128,25 +125,20 @@ def compare_words(source: Corpus, samples: tuple[Corpus, Corpus], least_sentence
     )
 
 
-def compare_pieces(
-    source: Corpus, samples: tuple[Corpus, Corpus], pieces_of: PiecesOf, unknown: int | None
-) -> PieceFigures:
+def compare_pieces(samples: tuple[Corpus, Corpus], pieces_of: PiecesOf, unknown: int | None) -> PieceFigures:
     one, other = (_counted(sample.vocabulary, pieces_of) for sample in samples)
-    unseen = _counted(unseen_counts(source, samples[1], lower_case=False), pieces_of)
     return PieceFigures(
         source=_mean(one),
         target=_mean(other),
-        unseen_whole=_share(unseen, lambda pieces: len(pieces) == 1 and unknown not in pieces),
-        unseen_broken=_share(unseen, lambda pieces: len(pieces) >= MANY),
-        source_unknown=_share(one, lambda pieces: unknown in pieces),
-        target_unknown=_share(other, lambda pieces: unknown in pieces),
+        source_unknown=_unknown(one, unknown),
+        target_unknown=_unknown(other, unknown),
     )
 
 
-def unseen_counts(source: Corpus, target: Corpus, lower_case: bool) -> Counter[str]:
-    """How often each word of the target occurs that the source has in no spelling; in lower case, or as written."""
+def unseen_counts(source: Corpus, target: Corpus) -> Counter[str]:
+    """How often each word of the target occurs that the source has in no spelling, in lower case."""
     known = count_words(source, lower_case=True)
-    return Counter({w: count for w, count in count_words(target, lower_case).items() if w.lower() not in known})
+    return Counter({word: count for word, count in count_words(target, True).items() if word not in known})
 
 
 _Counted = list[tuple[list[int], int]]  # the pieces of a word, and how often it occurs
@@ -156,10 +148,9 @@ def _counted(counts: Mapping[str, int], pieces_of: PiecesOf) -> _Counted:
     return list(zip(pieces_of(list(counts)), counts.values(), strict=True))
 
 
-def _mean(words: Iterable[tuple[list[int], int]]) -> float:
-    listed = list(words)
-    return ratio(sum(len(pieces) * count for pieces, count in listed), sum(count for _, count in listed))
+def _mean(words: _Counted) -> float:
+    return ratio(sum(len(pieces) * count for pieces, count in words), sum(count for _, count in words))
 
 
-def _share(words: _Counted, test: Callable[[list[int]], bool]) -> float:
-    return ratio(sum(count for pieces, count in words if test(pieces)), sum(count for _, count in words))
+def _unknown(words: _Counted, unknown: int | None) -> float:
+    return ratio(sum(count for pieces, count in words if unknown in pieces), sum(count for _, count in words))

@@ -30,12 +30,6 @@ LOSS_GAP = 0.75
 # named rightly 7 times of 8
 ALIKE, APART = 0.75, 1.5
 
-# share of running words. Bundled news lacks a fifth of the words of its own test part, for it is small; the training
-# part of CoNLL-2003 a tenth
-MANY_UNSEEN = 0.25
-
-# pieces of a target word for each of a source word: a tenth more, and rows grow by a tenth
-MORE_PIECES = 1.1
 UNKNOWN_PIECES = 0.01  # of words: what the encoder cannot spell at all, such as emoji
 
 # how often domain tuning reads the target's text: what is read more often is rather learnt by heart, and the loss on
@@ -48,12 +42,10 @@ SUPPORT = 20  # mentions of a label: with fewer, its score hangs on a handful of
 
 # how many labelled target sentences the settings of PDALN begin with
 FEW_SHOT = 100
-WORTH_CUTTING = 400  # sentences: a hundred to learn from, a hundred to choose by, a hundred or more to score on
 
 # entities of a test set that leave F1 uncertain by about 5 points either way: 1.96 * sqrt(0.25 / n)
 TEST_ENTITIES = 400
 
-SEEN_MENTIONS = 0.5  # share of the target's mentions: with fewer seen, context must do the work
 PARAGRAPH = 60  # words: lines of that mean length are hardly sentences
 
 BOARD = "docs/explanation/results/leaderboard.md"  # what recipes brought, where one is suggested
@@ -113,62 +105,6 @@ def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
     return None
 
 
-def extra_text(facts: Facts) -> Suggestion | None:
-    """Little target text: more of its kind may be had by selection."""
-    wanted = TUNING_READS // PASSES
-    missing = wanted - facts.target.sentences
-    gap = facts.encoder.loss_gap
-    if missing <= 0 or gap is None or gap < LOSS_GAP:
-        return None
-    why = f"Domain tuning learns more from {wanted:,} target sentences, read {PASSES} times each; "
-    why += f"there are {facts.target.sentences:,}."
-    given, extra = facts.given, facts.extra
-    tune = [facts.adapt("adversarial-masking", "--set")] if runnable(facts, "adversarial-masking") else []
-    text = "Have a look for more text of the target's kind; select takes the lines most like it out of any amount."
-    files = "HUGE.txt.gz"
-    if extra is not None:
-        of = "more" if extra.distance > facts.words.distance else "less"
-        why += f" The extra text is {of} unlike the target than the source is (density ratio {extra.distance:.2f} and "
-        why += f"{facts.words.distance:.2f}; 0: the same mix of words)."
-        if extra.sentences <= missing and not extra.cut:
-            text = "Add the extra text to domain tuning as it is: there is not enough of it to choose from."
-            option = shlex.quote('options.extra=["' + '", "'.join(given.extra) + '"]')
-            return Suggestion("extra_text", text, why, (f"{tune[0]} {option}",)) if tune else None
-        text = "Select from the extra text the lines most like the target, and tune on them as well."
-        files = shlex.join(given.extra)
-    select = f"acclimate data select --like {shlex.quote(given.target)} --from {files} --top {missing}"
-    commands = [f"{select} --out more.txt.gz", *(f"{one} 'options.extra=[\"more.txt.gz\"]'" for one in tune)]
-    return Suggestion("extra_text", text, why, tuple(commands))
-
-
-def weak_labels(facts: Facts) -> Suggestion | None:
-    """Without labels for what is wanted, a list of names makes some."""
-    target = facts.labels.target
-    if facts.has_few or target is None or target.kind == "plain" or not facts.foreign:
-        return None
-    label = facts.foreign[0]
-    why = "Against gold, a dictionary's labels scored 60 F1 on diseases, 83 on chemicals and 50 on the bundled "
-    why += "clinical notes (docs/explanation/results/weak-label.md); nothing is known of other kinds of names."
-    given = shlex.join(["--label", label, "--text", facts.given.target])
-    command = f"acclimate data weak-label --concepts NAMES.txt {given} --out weak.conll"
-    text = f"If there is a list of names of {label}, have a look at weak labels."
-    return Suggestion("weak_labels", text, why, (command,))
-
-
-def exchange(facts: Facts) -> Suggestion | None:
-    """Shared labels and few sentences: entities may trade places."""
-    target = facts.labels.target
-    if not facts.has_few or target is None or target.kind == "plain" or not target.both:
-        return None
-    both = ", ".join(target.both)
-    why = f"Both sides have {both}, so entities of one type can trade places; pdaln does it by itself."
-    words = ["--source", facts.given.first_source, "--target", facts.given.target_labelled or ""]
-    words += ["--out", "augmented.conll"]
-    words += ["--map", facts.map_name] if facts.map_name is not None else []
-    text = "Have a look at sentences with exchanged entities before you train on them."
-    return Suggestion("exchange", text, why, (f"acclimate data augment {shlex.join(words)}",))
-
-
 def weak_support(facts: Facts) -> Suggestion | None:
     """How many more labelled target sentences would give every label some support."""
     target = facts.labels.target
@@ -185,6 +121,22 @@ def weak_support(facts: Facts) -> Suggestion | None:
     why += f" Not met at all: {', '.join(absent)}." if absent else ""
     text = f"About {more:,} labelled target sentences more would show each label {SUPPORT} times, at this rate."
     return Suggestion("weak_support", text, why)
+
+
+def more_text(facts: Facts) -> Suggestion | None:
+    """Little target text: more of its kind may be had by selection."""
+    missing = TUNING_READS // PASSES - facts.target.sentences
+    gap = facts.encoder.loss_gap
+    if missing <= 0 or gap is None or gap < LOSS_GAP:
+        return None
+    why = f"Domain tuning learns more from {TUNING_READS // PASSES:,} target sentences, read {PASSES} times each; "
+    why += f"there are {facts.target.sentences:,}."
+    text = "Have a look for more text of the target's kind; select takes the lines most like it out of any amount."
+    like = f"--like {shlex.quote(facts.given.target)} --from HUGE.txt.gz --top {missing}"
+    commands = [f"acclimate data select {like} --out more.txt.gz"]
+    if runnable(facts, "adversarial-masking"):
+        commands.append(f"{facts.adapt('adversarial-masking')} --target-text more.txt.gz")
+    return Suggestion("more_text", text, why, tuple(commands))
 
 
 def first_labels(facts: Facts) -> Suggestion | None:
@@ -205,18 +157,6 @@ def first_labels(facts: Facts) -> Suggestion | None:
     why += f"({BOARD}); {enough:,} sentences have some {TEST_ENTITIES} entities at the {of}'s "
     why += "rate, which leaves F1 uncertain by about 5 points."
     return Suggestion("first_labels", text, why)
-
-
-def cut_out_labels(facts: Facts) -> Suggestion | None:
-    """A target that carries tags can be cut into parts to learn from and parts to score on."""
-    target, given = facts.labels.target, facts.given
-    if facts.has_few or target is None or target.sentences < WORTH_CUTTING:
-        return None
-    text = "Or cut the target, which carries tags, into sentences to learn from, to choose by and to score on."
-    why = f"{given.target} has {target.sentences:,} labelled sentences, which no recipe sees as long as it is --target."
-    split = f"acclimate data split {shlex.quote(given.target)} --few-labels {FEW_SHOT} --out parts"
-    inspect = f"acclimate data inspect {shlex.join(given.sources)} parts/unlabelled.conll"
-    return Suggestion("cut_out_labels", text, why, (split, f"{inspect} --target-labelled parts/labelled.conll"))
 
 
 def other_names(facts: Facts) -> Suggestion | None:
@@ -306,81 +246,25 @@ def domain_tuning(facts: Facts) -> Suggestion | None:
     return Suggestion("domain_tuning", text, why, (facts.adapt("adversarial-masking"),))
 
 
-def nothing_to_tune(facts: Facts) -> Suggestion | None:
-    """Why domain tuning is not on the list. The loss is no reason: it did not foretell where tuning helps."""
-    sentences = facts.target.sentences
-    if facts.encoder.loss_gap is None or sentences >= NOTHING_HELD_OUT:
-        return None
-    why = f"{count(sentences, 'target sentence')}: with fewer than {NOTHING_HELD_OUT} none is held out."
-    return Suggestion("nothing_to_tune", "Leave domain tuning until there is more target text.", why)
-
-
 def alignment(facts: Facts) -> Suggestion | None:
-    """Where features give the domain away, recipes that make them alike have something to do."""
+    """Where features give the domain away, recipes that make them alike have something to do; and labelled target
+    sentences are worth using even where the domains are close."""
     separability = facts.encoder.separability
-    if separability is None or separability.a_distance < APART or facts.is_other_task:
+    is_apart = separability is not None and separability.a_distance >= APART
+    if facts.is_other_task or not (is_apart or facts.has_few):
         return None
     names = runnable(facts, *(("pdaln", "la-dtl", "datnet") if facts.has_few else ("pdaln", "datnet")))
     if not names:
         return None
-    why = f"A linear classifier names the domain of {100 * separability.accuracy:.0f} % of unseen sentences rightly."
+    why = []
+    if separability is not None and is_apart:
+        right = 100 * separability.accuracy
+        why.append(f"A linear classifier names the domain of {right:.0f} % of unseen sentences rightly.")
     if facts.has_few:
-        why += " Labelled target sentences let pdaln exchange entities and teach in rounds."
+        why.append("These learn from labelled target sentences beside the source's.")
     measured = MEASURED_WITH_FEW if facts.has_few else MEASURED_WITHOUT
     text = f"Compare recipes that make both domains look alike: {', '.join(names)}. {measured}"
-    return Suggestion("alignment", text, why, tuple(facts.adapt(name) for name in names))
-
-
-def few_labels(facts: Facts) -> Suggestion | None:
-    """Labelled target sentences are worth using even where the domains are close."""
-    separability = facts.encoder.separability
-    if not facts.has_few or (separability is not None and separability.a_distance >= APART):
-        return None
-    names = runnable(facts, "pdaln", "la-dtl", "datnet")
-    if not names or facts.is_other_task:
-        return None
-    why = "These learn from labelled target sentences beside the source's."
-    commands = tuple(facts.adapt(name) for name in names)
-    return Suggestion("few_labels", f"Compare {', '.join(names)}. {MEASURED_WITH_FEW}", why, commands)
-
-
-def context(facts: Facts) -> Suggestion | None:
-    """Where names are new, they must be told by what stands around them."""
-    target = facts.labels.target
-    seen = None if target is None else target.mentions_same
-    if facts.is_other_task or not runnable(facts, "mat"):
-        return None
-    if seen is not None and seen < SEEN_MENTIONS:
-        why = f"The source has shown {100 * seen:.0f} % of the target's entities under the same label."
-    elif seen is None and facts.words.unseen_words >= MANY_UNSEEN:
-        why = f"{100 * facts.words.unseen_words:.0f} % of the target's words do not occur in the source."
-    else:
-        return None
-    text = "Try mat, which hides words so that context must do the work; it needs no target text. From news to seven "
-    text += f"targets it brought 0.8 F1 on the mean ({BOARD}), at home 0.5 (docs/explanation/results/mat.md)."
-    return Suggestion("context", text, why, (facts.adapt("mat"),))
-
-
-def self_training(facts: Facts) -> Suggestion | None:
-    """Often the first idea, and the one with figures."""
-    if not runnable(facts, "self-training"):
-        return None
-    why = "Bundled news to posts: 38.5 F1 with acclimate-mini, 45.2 for training as long on news alone; it helped only "
-    why += "the tagger from random vectors (docs/explanation/results/bundled.md)."
-    text = "Do not take self-training without a look at the others."
-    return Suggestion("self_training", text, why)
-
-
-def another_encoder(facts: Facts) -> Suggestion | None:
-    """Words in many pieces are words that the encoder's vocabulary was not made for."""
-    pieces, given = facts.encoder.pieces, facts.given
-    if pieces.target < MORE_PIECES * pieces.source:
-        return None
-    why = f"{facts.encoder.encoder} cuts the target's words into {pieces.target:.2f} pieces, the source's into "
-    why += f"{pieces.source:.2f}: its vocabulary was made for other text."
-    text = "If there is an encoder for such text, look through that one as well."
-    look = shlex.join(["acclimate", "data", "inspect", *given.sources, given.target, "--encoder", "OTHER"])
-    return Suggestion("another_encoder", text, why, (look,))
+    return Suggestion("alignment", text, " ".join(why), tuple(facts.adapt(name) for name in names))
 
 
 def paragraphs(facts: Facts) -> Suggestion | None:
@@ -395,10 +279,8 @@ def paragraphs(facts: Facts) -> Suggestion | None:
 
 RULES: tuple[Callable[[Facts], Suggestion | None], ...] = (
     *(other_names, labels_without_source, paragraphs, alike),  # what is in the way, then what to try
-    *(default_recipe, domain_tuning, alignment, few_labels, context, another_encoder, self_training, nothing_to_tune),
-    # and what more data would be worth
-    *(extra_text, weak_labels, exchange, weak_support),
-    *(first_labels, cut_out_labels),
+    *(default_recipe, domain_tuning, alignment),
+    *(more_text, weak_support, first_labels),  # and what more data would be worth
 )
 
 

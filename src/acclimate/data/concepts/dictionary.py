@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from acclimate.data.concepts.files import Concept
 from acclimate.data.concepts.labelling import NO_TYPE, Groups, Mention
-from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
-from acclimate.spelling import argument
+from acclimate.spelling import argument, either
 
 CasePolicy = Literal["smart", "lower", "exact"]
 
@@ -53,11 +52,6 @@ def says_nothing_by_capitals(names: Iterable[str]) -> bool:
     return 2 * sum(map(in_capitals, long)) > len(long)
 
 
-def plural(name: str) -> str | None:
-    """The name with an s, where its last letter takes one."""
-    return f"{name}s" if name[-1:].isalpha() and name[-1] not in "sS" else None
-
-
 class NameConflict(NamedTuple):
     """A name that two concepts have under different labels, of which it got one."""
 
@@ -89,7 +83,7 @@ class _Name:
     text: str
     type: str
     label: str
-    rank: int  # 2: the name itself of its concept; 1: a synonym; 0: the plural of one of them
+    is_main: bool  # whether it is the name itself of its concept, or a synonym
     written: tuple[str, ...] | None  # the atoms that must stand there as written
 
 
@@ -115,28 +109,23 @@ class ConceptDictionary:
         *,
         case: CasePolicy = "smart",
         shortest: int = 2,
-        plurals: bool = False,
         exclude: Iterable[str] = (),
     ) -> ConceptDictionary:
         """The names of all concepts whose type has a label.
 
-        shortest: the fewest letters and digits of a name. plurals: a name may also take an s. exclude: names to leave
-        out.
+        shortest: the fewest letters and digits of a name. exclude: names to leave out.
         """
         dictionary = cls(case)
         unwanted = {_folded(name) for name in exclude}
         for source, concepts in sources.items():
-            dictionary._add_source(source, list(concepts), groups, shortest, plurals, unwanted)
+            dictionary._add_source(source, list(concepts), groups, shortest, unwanted)
         if not dictionary._names:
             raise _nothing_left(dictionary.notes, groups)
         return dictionary
 
     def __len__(self) -> int:
-        """How many different names can be found, plurals not counted."""
+        """How many different names can be found."""
         return len({name.text for names in self._names.values() for name in names})
-
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
-        return (self.find(sentence.words) for sentence in sentences)
 
     def find(self, words: Sequence[str]) -> list[Mention]:
         """Every name in a sentence, overlapping ones too."""
@@ -163,7 +152,7 @@ class ConceptDictionary:
         return mentions
 
     def _add_source(
-        self, source: str, concepts: list[Concept], groups: Groups, shortest: int, plurals: bool, unwanted: set[str]
+        self, source: str, concepts: list[Concept], groups: Groups, shortest: int, unwanted: set[str]
     ) -> None:
         case = self.case
         if case == "smart" and says_nothing_by_capitals(name for concept in concepts for name in concept.names):
@@ -180,11 +169,8 @@ class ConceptDictionary:
                 self.notes.conflicts.append(NameConflict(concept.name, label, other))
             for text in filter(lambda text: self._is_fit(text, shortest, unwanted), concept.names):
                 strict = case == "exact" or (case == "smart" and is_abbreviation(text))
-                ranked = {text: 2 if text == concept.name else 1, plural(text) if plurals else None: 0}
-                for spelled, rank in ranked.items():
-                    if spelled is not None:
-                        written = tuple(atoms(spelled)) if strict else None
-                        self._add(spelled, _Name(text, type, label, rank, written))
+                written = tuple(atoms(text)) if strict else None
+                self._add(_Name(text, type, label, text == concept.name, written))
 
     def _is_fit(self, text: str, shortest: int, unwanted: set[str]) -> bool:
         """Whether a name can be taken; if not, it is counted."""
@@ -198,8 +184,8 @@ class ConceptDictionary:
             return True
         return False
 
-    def _add(self, spelled: str, name: _Name) -> None:
-        key = tuple(atom.lower() for atom in atoms(spelled))
+    def _add(self, name: _Name) -> None:
+        key = tuple(atom.lower() for atom in atoms(name.text))
         lengths = self._lengths.setdefault(key[0], [])
         if len(key) not in lengths:
             insort(lengths, len(key))
@@ -209,10 +195,8 @@ class ConceptDictionary:
             names.append(name)
             return
         other = names[place]
-        winner, loser = (name, other) if name.rank > other.rank else (other, name)
+        winner, loser = (name, other) if name.is_main > other.is_main else (other, name)
         names[place] = winner
-        if not loser.rank:  # a plural is no given name
-            return
         if winner.label == loser.label:
             self.notes.twice += 1
         else:
@@ -237,7 +221,8 @@ def _nothing_left(notes: DictionaryNotes, groups: Groups) -> InputError:
     if not notes.other_types:
         return InputError("no name is left: all are too short, have no letter, or were excluded.")
     if set(notes.other_types) == {NO_TYPE}:
-        advice = f"Pass {argument('single', ...)} with the label that their names are to get."
+        given = either("Groups.load(…, single=LABEL)", argument("label", ...))
+        advice = f"Pass {given} with the label that their names are to get."
         return InputError(f"the concepts have no types. {advice}")
     types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
     problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."

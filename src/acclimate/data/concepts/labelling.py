@@ -7,21 +7,17 @@ not known, in the next few sentences.
 
 from __future__ import annotations
 
-import importlib
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
-from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.mapping import LabelMap
-from acclimate.data.problems import InputError, optional_library
+from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
-from acclimate.data.words import joined_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +34,9 @@ class Mention:
 
 
 class Annotator(Protocol):
-    """Whatever finds concepts in sentences. Findings may overlap; the labeller chooses among them."""
+    """Whatever finds concepts in a sentence, such as a dictionary. Findings may overlap; the labeller chooses."""
 
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[Sequence[Mention]]:
-        """The findings of each sentence, in the sentences' order. Tags are not there to be looked at."""
-        ...
+    def find(self, words: Sequence[str]) -> Sequence[Mention]: ...
 
 
 BUNDLED_GROUPS = {
@@ -176,9 +170,6 @@ def _bracketed(words: Sequence[str], place: int) -> tuple[str, ...]:
     return tuple(inside[:end])
 
 
-_AT_ONCE = 512  # sentences handed to the annotator together
-
-
 @dataclass
 class Coverage:
     """What was met in the text."""
@@ -190,7 +181,6 @@ class Coverage:
     spans: Counter[str] = field(default_factory=Counter)  # by label
     types: Counter[str] = field(default_factory=Counter)  # spans by semantic type
     names: Counter[tuple[str, str]] = field(default_factory=Counter)  # spans by name and label
-    overlaps: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)  # name and label, then the lost one's
     other_types: Counter[str] = field(default_factory=Counter)  # findings left out, by the type that has no label
     explained: int = 0  # abbreviations that the text explains
     by_abbreviation: int = 0  # spans that were found by them
@@ -206,8 +196,6 @@ class Coverage:
             "spans_by_type": dict(self.types.most_common()),
             "names_found": len(self.names),
             "most_frequent": [[name, label, count] for (name, label), count in self.names.most_common(most)],
-            "overlaps": self.overlaps.total(),
-            "most_overlapping": [[*pair, count] for pair, count in self.overlaps.most_common(most)],
             "findings_of_other_types": dict(self.other_types.most_common()),
             "abbreviations_explained": self.explained,
             "spans_by_abbreviation": self.by_abbreviation,
@@ -225,10 +213,8 @@ class Labeller:
 
     def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences with IOB2 tags, instead of any tags that they have."""
-        waiting = (sentence.with_tags(None) for sentence in sentences)
-        while batch := list(islice(waiting, _AT_ONCE)):
-            for sentence, mentions in zip(batch, self.annotator.annotate(batch), strict=True):
-                yield self._labelled(sentence, mentions)
+        for sentence in sentences:
+            yield self._labelled(sentence.with_tags(None), self.annotator.find(sentence.words))
 
     def _labelled(self, sentence: Sentence, mentions: Iterable[Mention]) -> Sentence:
         own: list[Mention] = []
@@ -241,8 +227,7 @@ class Labeller:
         chosen = choose(own)
         if self._abbreviations is not None:
             chosen = self._with_abbreviations(self._abbreviations, sentence, own, chosen)
-        self._count_overlaps(own, chosen)
-        spans = [Span(mention.start, mention.end, self._label(mention)) for mention in chosen]
+        spans = [Span(each.start, each.end, self.groups.choose(each.types)[1] or "") for each in chosen]
         self._count(sentence, chosen, spans)
         return sentence.with_spans(spans)
 
@@ -259,15 +244,6 @@ class Labeller:
         chosen = choose([*own, *more])
         self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
         return chosen
-
-    def _label(self, mention: Mention) -> str:
-        return self.groups.choose(mention.types)[1] or ""
-
-    def _count_overlaps(self, mentions: Sequence[Mention], chosen: Sequence[Mention]) -> None:
-        for lost in (mention for mention in mentions if mention not in chosen):
-            other = next((other for other in chosen if other.start < lost.end and lost.start < other.end), None)
-            if other is not None and self._label(other) != self._label(lost):
-                self.coverage.overlaps[other.name, self._label(other), lost.name, self._label(lost)] += 1
 
     def _count(self, sentence: Sentence, chosen: Sequence[Mention], spans: Sequence[Span]) -> None:
         coverage = self.coverage
@@ -292,68 +268,3 @@ def choose(mentions: Sequence[Mention]) -> list[Mention]:
             taken.update(places)
             chosen.append(mention)
     return sorted(chosen, key=lambda mention: mention.start)
-
-
-KINDS = ("dictionary", "spacy:MODEL", "medcat:PACK")
-
-
-def load_annotator(name: str) -> Annotator:
-    """`spacy:MODEL` or `medcat:PACK`."""
-    kind, _, which = name.partition(":")
-    if kind not in ("spacy", "medcat") or not which:
-        raise InputError(f"no annotator {name!r}. There are: {', '.join(KINDS)}.")
-    return SpacyAnnotator(which) if kind == "spacy" else MedcatAnnotator(which)
-
-
-class SpacyAnnotator:
-    """The entities of a spaCy pipeline; their labels are the types. It reads our words and splits none itself."""
-
-    def __init__(self, model: str) -> None:
-        spacy = optional_library("spacy", "spacy is not installed: pip install 'acclimate[spacy]'.")
-        if not (spacy.util.is_package(model) or Path(model).is_dir()):
-            installed = ", ".join(spacy.util.get_installed_models()) or "none"
-            raise InputError(f"spaCy has no model {model}; installed: {installed}. Give its name, or its folder.")
-        self.pipeline = spacy.load(model)
-        self._doc = importlib.import_module("spacy.tokens").Doc
-
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
-        docs = (self._doc(self.pipeline.vocab, words=list(sentence.words)) for sentence in sentences)
-        for doc in self.pipeline.pipe(docs):
-            yield [Mention(entity.start, entity.end, (entity.label_,), entity.text) for entity in doc.ents]
-
-
-class MedcatAnnotator:
-    """The concepts that MedCAT links. Their types are type ids and, where the pack has them, type names."""
-
-    def __init__(self, pack: str) -> None:
-        medcat = optional_library("medcat.cat", "medcat is not installed: pip install 'medcat'.")
-        if not Path(pack).exists():
-            raise InputError(
-                "there is no such model pack. MedCAT's package brings none: see its documentation.", file=pack
-            )
-        self.model = medcat.CAT.load_model_pack(pack)
-
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
-        for _, together in groupby(sentences, key=lambda sentence: id(_text(sentence) or sentence)):
-            group = list(together)
-            text = _text(group[0]) or " ".join(group[0].words)
-            entities = list(self.model.get_entities(text).get("entities", {}).values())
-            for sentence in group:
-                offsets = sentence.offsets if sentence.text is not None else None
-                offsets = joined_words(sentence.words)[1] if offsets is None else offsets
-                mentions = (_over_words(entity, offsets) for entity in entities)
-                yield [mention for mention in mentions if mention is not None]
-
-
-def _text(sentence: Sentence) -> str | None:
-    return sentence.text if sentence.offsets is not None else None
-
-
-def _over_words(entity: dict[str, Any], offsets: Sequence[tuple[int, int]]) -> Mention | None:
-    """The words of a sentence that share a character with a concept; None where it stands in another sentence."""
-    start = bisect_right([end for _, end in offsets], entity["start"])
-    end = bisect_left([begin for begin, _ in offsets], entity["end"])
-    if start >= end:
-        return None
-    types = (*entity.get("type_ids", ()), *entity.get("types", ()))
-    return Mention(start, end, tuple(type for type in types if type), entity.get("pretty_name") or entity["cui"])

@@ -131,7 +131,7 @@ def _collocations(context: PolicyContext) -> Policy:
         if not len(listed):
             raise UsageError(
                 f"{chosen.file} lists no collocation: there is nothing to hide by. Make it anew from more text, or "
-                "with a smaller --at-least (acclimate data collocations), or choose another masking."
+                "with a smaller at_least (acclimate data collocations), or choose another masking."
             )
         return collocations(listed, chosen.ranked, chosen.whole)
     texts = [corpus for corpus in (context.source, context.target) if corpus is not None]
