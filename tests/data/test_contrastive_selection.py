@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acclimate.data.selection.likeness import ContrastLikeness, read_target, with_sample
+from acclimate.data.selection.ngram_scores import Contrast, TargetNgrams, read_target, with_sample
 from acclimate.data.selection.select import select_text
 from acclimate.data.selection.text_files import cut_into_pieces
 
@@ -62,8 +63,9 @@ def test_scores_are_those_of_the_definition(
         (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
     like = read_target(folder / "target.txt", "text", tokenize="blanks")
     like = with_sample(like, cut_into_pieces([folder / "pool.txt"]))
-    likeness = ContrastLikeness(like)
-    found = [likeness.score(like.words_of(line)) for line in lines]
+    words = TargetNgrams(like).words
+    block = words.read("".join(f"{line}\n" for line in lines).encode())
+    found = Contrast(like).scores(words.number(block, np.arange(len(block))))
     assert found == pytest.approx(slow_scores(lines, target, [*pool, "z"]), rel=1e-9)
 
 

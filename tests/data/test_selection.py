@@ -6,7 +6,10 @@ import gzip
 import lzma
 import random
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +20,10 @@ from hypothesis import strategies as st
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.selection import text_files as text_blocks
-from acclimate.data.selection.likeness import NgramMeasure
+from acclimate.data.selection.ngram_scores import MEASURES, Measure
 from acclimate.data.selection.select import select_text
 from acclimate.data.words import find_words
 
-MEASURES: list[NgramMeasure] = ["jaccard", "overlap"]
 TARGET = Corpus.of([Sentence(tuple(line.split())) for line in ("the bank raised the rate", "the loan was paid")])
 WORDS = ["the", "The", "bank", "raised", "rate", "loan", "was", "paid", "a", "cat", "sat", ".", "rate,", "(paid)"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), min_size=1, max_size=30)
@@ -36,7 +38,7 @@ def words_of(line: str) -> list[str]:
     return [line[start:end].lower() for start, end in find_words(line)]
 
 
-def slow_score(line: str, measure: NgramMeasure = "overlap") -> float:
+def slow_score(line: str, measure: Measure = "overlap") -> float:
     total = 0.0
     for n in range(1, 5):
         own, others = ngrams(words_of(line), n), set().union(*(ngrams(sentence.words, n) for sentence in TARGET))
@@ -49,7 +51,7 @@ def ngrams(words: Sequence[str], n: int) -> set[tuple[str, ...]]:
     return {tuple(words[place : place + n]) for place in range(len(words) - n + 1)}
 
 
-def slow_selection(lines: Sequence[str], top: int, measure: NgramMeasure = "overlap") -> list[tuple[float, int, str]]:
+def slow_selection(lines: Sequence[str], top: int, measure: Measure = "overlap") -> list[tuple[float, int, str]]:
     """Score, line number and text of the best lines, each text once."""
     firsts = {line.strip(): number for number, line in reversed(list(enumerate(lines, start=1))) if line.strip()}
     return sorted([(slow_score(line, measure), n, line) for line, n in firsts.items()], key=lambda x: (-x[0], x[1]))[
@@ -72,22 +74,49 @@ def selected(folder: Path, lines: Sequence[str], top: int, **options: Any) -> li
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=TEXTS.filter(lambda lines: any(line.strip() for line in lines)), top=st.integers(1, 12))
 def test_the_lines_taken_are_those_of_the_definition(
-    tmp_path: Path, measure: NgramMeasure, lines: list[str], top: int
+    tmp_path: Path, measure: Measure, lines: list[str], top: int
 ) -> None:
     assert selected(tmp_path, lines, top, measure=measure) == slow_selection(lines, top, measure)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("top", [1, 40, 1500, 10_000])
-def test_dropping_lines_on_the_way_changes_nothing(tmp_path: Path, measure: NgramMeasure, top: int) -> None:
+def test_dropping_lines_on_the_way_changes_nothing(tmp_path: Path, measure: Measure, top: int) -> None:
     lines = some_lines(6000)
     assert selected(tmp_path, lines, top, measure=measure) == slow_selection(lines, top, measure)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_the_result_does_not_depend_on_the_number_of_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+@contextmanager
+def dask_executor() -> Iterator[Executor]:
+    distributed = pytest.importorskip("distributed", reason="needs pip install distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+        client.get_executor() as executor,
+    ):
+        yield executor
+
+
+EXECUTORS: dict[str, Callable[[], Any]] = {
+    "threads": lambda: ThreadPoolExecutor(3),
+    "processes": lambda: ProcessPoolExecutor(2, get_context("spawn")),
+    "Dask": dask_executor,
+}
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_whoever_does_the_work_the_result_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    monkeypatch.setattr(text_blocks, "PIECE", 3000)
+    monkeypatch.setattr("acclimate.data.selection.select._SMALL_FILES", 9000)
+    lines = some_lines(1500)
+    with EXECUTORS[name]() as executor:
+        assert selected(tmp_path, lines, 30, executor=executor, jobs=2) == slow_selection(lines, 30)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_of_its_own_give_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     monkeypatch.setattr(text_blocks, "PIECE", 40_000)
     monkeypatch.setattr("acclimate.data.selection.select._SMALL_FILES", 0)
     lines = some_lines(3000)

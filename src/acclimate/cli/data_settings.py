@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from acclimate.cli.reading import PairReadingSettings, ReadingSettings
-from acclimate.data.selection.likeness import Measure
+from acclimate.data.selection.ngram_scores import Measure
 from acclimate.settings import Seed, Settings
 
 

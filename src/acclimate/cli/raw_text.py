@@ -17,7 +17,7 @@ from acclimate.spelling import count
 if TYPE_CHECKING:
     from acclimate.analysis.terms import TermOverlap
     from acclimate.data.collocations import Collocation, NumberedText
-    from acclimate.data.selection.likeness import Text
+    from acclimate.data.selection.ngram_scores import Text
     from acclimate.data.selection.select import Selection
 
 

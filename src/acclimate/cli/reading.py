@@ -247,7 +247,7 @@ def warn_of_long_lines(lines: int) -> None:
 
 def is_raw_text(name: str, reading: ReadingSettings) -> bool:
     """Whether it is a file or folder of raw text, which can be read as a stream."""
-    from acclimate.data.selection.likeness import detected_format
+    from acclimate.data.selection.ngram_scores import detected_format
 
     if is_bundled(name) or name == "-" or not Path(name).exists():
         return False

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from acclimate.cli.reading import PairReadingSettings
 from acclimate.comparison.selectors import ALL_SELECTORS
-from acclimate.data.selection.likeness import Measure
+from acclimate.data.selection.ngram_scores import Measure
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.runs.settings import CommitteeSettings, RunSettings, SharedSettings
 from acclimate.settings import Settings, SettingsError

@@ -117,12 +117,12 @@ def find_words(text: str) -> Offsets:
     return [match.span() for match in _word_pattern().finditer(text)]
 
 
+def split_words(text: str) -> list[str]:
+    """The words of `find_words` without their offsets, a third faster."""
+    return _word_pattern().findall(text)
+
+
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n]+")
-
-
-def split_words(text: str, at_blanks: bool = False) -> list[str]:
-    """The words of `find_words`, or `find_blank_separated`, without their offsets, which is a third faster."""
-    return (_BETWEEN_BLANKS if at_blanks else _word_pattern()).findall(text)
 
 
 def find_blank_separated(text: str) -> Offsets:

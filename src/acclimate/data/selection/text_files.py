@@ -196,7 +196,9 @@ class RawText:
         """The words of each sentence that has any."""
         for _, _, line in self._lines():
             for part in [line[start:end] for start, end in find_sentences(line)] if self.paragraphs else [line]:
-                if words := split_words(part, self.tokenize == "blanks"):
+                blanks = self.tokenize == "blanks"
+                words = [part[start:end] for start, end in find_blank_separated(part)] if blanks else split_words(part)
+                if words:
                     yield words
 
     def sentences(self) -> Iterator[Sentence]:
