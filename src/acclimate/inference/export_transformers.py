@@ -101,7 +101,8 @@ def _model(tagger: Tagger, encoder: Transformer) -> Any:
     config.num_labels = len(names)
     config.id2label, config.label2id = dict(enumerate(names)), {name: number for number, name in enumerate(names)}
     with torch.random.fork_rng(devices=[]):
-        model: Any = AutoModelForTokenClassification.from_config(config).float().eval()
+        build: Any = AutoModelForTokenClassification.from_config
+        model: Any = build(config).float().eval()
     model.base_model.load_state_dict(backbone.state_dict())
     layer = _layer_of_scores(model)
     with torch.no_grad():
@@ -246,8 +247,8 @@ for entity in tag("Anna flew to Oslo."):
 
 - **`aggregation_strategy="first"`** gives a word the tag of its first piece. The other pieces were never trained, so
   that `simple`, `average` and `max` are wrong.
-- **`stride`** makes the pipeline read text of more than {longest} pieces through windows that overlap by so many pieces.
-  Without it the rest of the text is cut off, and nobody is told.
+- **`stride`** makes the pipeline read text of more than {longest} pieces through windows that overlap by so many of
+  them. Without it the rest of the text is cut off, and nobody is told.
 """
 _PLAIN_USE = """```python
 from transformers import pipeline
@@ -257,8 +258,8 @@ for piece in tag("Anna flew to Oslo."):
     print(piece["word"], piece["entity"])
 ```
 
-- **`aggregation_strategy="none"`** gives the tag of each piece. That of a word is the tag of its first piece; the others
-  were never trained. Other strategies would join neighbours with the same tag.
+- **`aggregation_strategy="none"`** gives the tag of each piece. That of a word is the tag of its first piece; the
+  others were never trained. Other strategies would join neighbours with the same tag.
 - Text of more than {longest} pieces is cut off, and nobody is told: split it into sentences. A `stride` needs another
   strategy, such as `first`, and then neighbours are joined.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from numpy.typing import NDArray
@@ -271,7 +271,7 @@ class Tagger(TextTagger, Learner):
                 (aside / name).write_bytes(document if isinstance(document, bytes) else document.encode())
 
     @classmethod
-    def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Tagger:
+    def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Self:
         """A tagger that `save` wrote, or one of the package by name. Checksums are checked."""
         folder = resolved_tagger(folder)
         listed = verify(folder)
@@ -310,7 +310,7 @@ class Tagger(TextTagger, Learner):
         )
 
     @classmethod
-    def _read(cls, folder: Path, listed: Collection[str]) -> Tagger:
+    def _read(cls, folder: Path, listed: Collection[str]) -> Self:
         description = complete(_Description, read_json(folder / _DESCRIPTION), where=_DESCRIPTION)
         labels, entities = LabelSet(description.labels, description.kind), description.entities
         kind = Transformer if description.encoder == "transformer" else CharacterCnnLstm

@@ -17,6 +17,7 @@ from acclimate.data.schemes import Scheme, Span, convert_tags, spans_from_tags
 from acclimate.data.words import find_sentences, find_words, grouped
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.model.heads.legal_chain import TagChain
+from acclimate.model.hub import OnTheHub
 from acclimate.model.parts import WORDS_PER_BATCH, Progress
 
 What = Literal["tags", "confidences", "probabilities", "decisions"]
@@ -57,7 +58,7 @@ class Entities(list[Entity]):
         return f'<div style="white-space:pre-wrap">{"".join(shown)}{escape(self.text[end:])}</div>'
 
 
-class TextTagger:
+class TextTagger(OnTheHub):
     """A tagger of text, however it computes."""
 
     labels: LabelSet
@@ -128,16 +129,21 @@ class TextTagger:
                 offsets = tuple(words[begin:end])
                 sentences.append(Sentence(tuple(text[one:other] for one, other in offsets), None, text, offsets))
                 owners.append(number)
-        found: list[list[Entity]] = [[] for _ in sentences]
-        chain = self.chain()
-        for number, answer in self.read(Corpus.of(sentences), "decisions"):
-            found[number] = self._entities_in(sentences[number], answer, chain)
         result = [Entities(text) for text in texts]
-        for owner, entities in zip(owners, found, strict=True):
-            result[owner].extend(entities)
+        for owner, sentence, spans in zip(owners, sentences, self.spans(Corpus.of(sentences)), strict=True):
+            result[owner].extend(_entity(sentence, span, score) for span, score in spans)
         return result
 
-    def _entities_in(self, sentence: Sentence, answer: NDArray[Any], chain: TagChain) -> list[Entity]:
+    def spans(self, corpus: Corpus) -> list[list[tuple[Span, float]]]:
+        """The spans of each sentence, each with the probability that exactly this span has this label. Plain tags: each
+        word is a span."""
+        found: list[list[tuple[Span, float]]] = [[] for _ in corpus]
+        chain = self.chain()
+        for number, answer in self.read(corpus, "decisions"):
+            found[number] = self._spans_in(answer, chain)
+        return found
+
+    def _spans_in(self, answer: NDArray[Any], chain: TagChain) -> list[tuple[Span, float]]:
         numbers, shares, scores = answer[:, 0].astype(np.int64), answer[:, 1], answer[:, 2:]
         tags = self.spell(numbers.tolist())
         if self.labels.kind == "plain":
@@ -149,11 +155,12 @@ class TextTagger:
             # where types have a head of their own, the chain knows bare spans
             bare = None if chain.tags == self.tags else chain.tags[-1].partition("-")[2]
             probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
-        assert sentence.text is not None
-        assert sentence.offsets is not None
-        entities = []
-        for span, probability in zip(spans, probabilities, strict=True):
-            start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
-            score = probability * float(shares[span.start])
-            entities.append(Entity(span.label, sentence.text[start:end], start, end, score))
-        return entities
+        shared = [probability * float(shares[s.start]) for s, probability in zip(spans, probabilities, strict=True)]
+        return list(zip(spans, shared, strict=True))
+
+
+def _entity(sentence: Sentence, span: Span, score: float) -> Entity:
+    assert sentence.text is not None
+    assert sentence.offsets is not None
+    start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
+    return Entity(span.label, sentence.text[start:end], start, end, score)
