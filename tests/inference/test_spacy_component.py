@@ -21,8 +21,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError
 
 spacy = pytest.importorskip("spacy")
-
-from spacy.tokens import Doc, Span
+Doc, Span = spacy.tokens.Doc, spacy.tokens.Span
 
 TEXTS = [
     "Anna  flew to\nOslo. Bert\tstayed in New York!",
@@ -162,9 +161,9 @@ def test_a_tagger_of_parts_of_speech_sets_those(parts_of_speech: str, attribute:
 
 
 def test_an_attribute_that_does_not_fit_the_tagger_is_refused(folder: str, parts_of_speech: str) -> None:
-    with pytest.raises(UsageError, match="the tagger finds spans. Use ents or spans"):
+    with pytest.raises(UsageError, match=r"the tagger finds spans\. Use ents or spans"):
         pipeline(folder, attribute="pos")("Anna")
-    with pytest.raises(UsageError, match="a tag for each word. Use pos or tag"):
+    with pytest.raises(UsageError, match=r"a tag for each word\. Use pos or tag"):
         pipeline(parts_of_speech, attribute="ents")("Anna")
 
 
@@ -194,8 +193,8 @@ def test_a_saved_pipeline_stands_by_itself_in_a_fresh_process(tagger: Tagger, fo
     shutil.rmtree(borrowed)
     assert not list((tmp_path / "saved").rglob("predictions.json"))  # what else the run has left stays there
     code = (
-        "import spacy, sys, json\nnlp = spacy.load(sys.argv[1])\n"
-        "print(json.dumps([[(e.start, e.end, e.label_) for e in doc.ents] for doc in nlp.pipe(json.loads(sys.argv[2]))]))"
+        "import spacy, sys, json\nnlp, texts = spacy.load(sys.argv[1]), json.loads(sys.argv[2])\n"
+        "print(json.dumps([[(e.start, e.end, e.label_) for e in doc.ents] for doc in nlp.pipe(texts)]))"
     )
     asked = [sys.executable, "-c", code, str(tmp_path / "saved"), json.dumps(TEXTS)]
     told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout

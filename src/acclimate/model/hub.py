@@ -47,7 +47,7 @@ class OnTheHub:
         `revision` is a branch, a tag or a commit. `local_files_only` reads what was downloaded before. All files are
         checked as `load` checks them, and none is run. `options` go to `load`.
         """
-        if not isinstance(name_or_folder, str) or resolved_tagger(name_or_folder).is_dir():
+        if not isinstance(name_or_folder, str) or (name_or_folder and resolved_tagger(name_or_folder).is_dir()):
             return cls.load(name_or_folder, **options)
         how = {"revision": revision, "token": token, "cache_dir": cache_dir, "local_files_only": local_files_only}
         home = _downloaded(name_or_folder, how)
@@ -114,7 +114,7 @@ def _explained(name: str, what: str) -> Iterator[None]:
     except StorageError:
         raise
     except Exception as failure:  # of many kinds: from the network, the hub, the client, the cache
-        raise StorageError(f"{name} {what}. {_reason(failure)}") from failure
+        raise StorageError(f"{name or repr(name)} {what}. {_reason(failure)}") from failure
 
 
 def _reason(failure: Exception) -> str:
@@ -127,7 +127,7 @@ def _reason(failure: Exception) -> str:
     if isinstance(failure, errors.RevisionNotFoundError):
         return "The hub knows the tagger, but not this revision."
     if isinstance(failure, errors.HFValidationError):
-        return "Neither looks it like a name there: USER/NAME."
+        return "It does not look like a name there either: those are USER/NAME."
     if isinstance(failure, errors.LocalEntryNotFoundError | errors.OfflineModeIsEnabled | ConnectionError):
         return "The hub does not answer or may not be asked, and no copy was kept: go online once, or name a folder."
     told = next(iter(str(failure).strip().splitlines()), "")
