@@ -162,7 +162,7 @@ def code(text: str) -> str:
 def escaped(text: str) -> str:
     """Text of a user's own as plain text in Markdown."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"([\\`*_{}\[\]()#+!|>~$-])", r"\\\1", text)
+    return re.sub(r"([\\`*_\[\]|~$>])", r"\\\1", text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: int = 0) -> str:
