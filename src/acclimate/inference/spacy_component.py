@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -13,7 +14,6 @@ import srsly
 import torch
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from spacy.util import ensure_path, minibatch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.words import find_sentences, grouped
@@ -90,7 +90,8 @@ class AcclimateComponent:
         return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = _BATCH) -> Iterator[Doc]:
-        for docs in minibatch(stream, batch_size):
+        waiting = iter(stream)
+        while docs := list(islice(waiting, batch_size)):
             self._tag(docs)
             yield from docs
 
@@ -131,7 +132,7 @@ class AcclimateComponent:
         self.tagger.save_pretrained(path)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> AcclimateComponent:
-        self.model, self._tagger = ensure_path(path), None
+        self.model, self._tagger = Path(path), None
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:

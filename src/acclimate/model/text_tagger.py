@@ -22,6 +22,7 @@ from acclimate.model.parts import WORDS_PER_BATCH, Progress
 
 What = Literal["tags", "confidences", "probabilities", "decisions"]
 Frame = TypeVar("Frame")
+_KINDS = (np.int64, np.str_, np.str_, np.int64, np.int64, np.float64)  # of the columns of a frame
 _BATCH = 256  # texts that are read at once
 _COLOURS = ("#8dd3c7", "#ffed6f", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5")
 
@@ -106,14 +107,17 @@ class TextTagger(OnTheHub):
             first += len(some)
 
     def frame(self, frame: Frame, column: str = "text") -> Frame:
-        """The entities in a column of a pandas or polars frame, as such a frame, with their `row`."""
+        """The entities in a column of a pandas or polars frame, as such a frame, with their `row`. A missing text has
+        none."""
         table: Any = frame
-        texts = list(table[column])
+        texts = ["" if _is_missing(text) else text for text in table[column]]
         rows = list(table.index) if hasattr(table, "index") else range(len(texts))
         pairs = [(row, each) for row, entities in zip(rows, self.pipe(texts), strict=True) for each in entities]
-        columns: dict[str, list[Any]] = {"row": [row for row, _ in pairs]}
+        columns: dict[str, Any] = {"row": [row for row, _ in pairs]}
         for name in ("label", "text", "start", "end", "score"):
             columns[name] = [getattr(entity, name) for _, entity in pairs]
+        if not pairs:  # or nobody would know what the columns hold
+            columns = {name: np.array([], kind) for name, kind in zip(columns, _KINDS, strict=True)}
         made: Frame = type(table)(columns)
         return made
 
@@ -157,6 +161,12 @@ class TextTagger(OnTheHub):
             probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
         shared = [probability * float(shares[s.start]) for s, probability in zip(spans, probabilities, strict=True)]
         return list(zip(spans, shared, strict=True))
+
+
+def _is_missing(value: Any) -> bool:
+    """None, or how numpy and pandas say it."""
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _entity(sentence: Sentence, span: Span, score: float) -> Entity:

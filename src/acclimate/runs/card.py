@@ -101,7 +101,7 @@ def _corpora(task: Task, outcome: Outcome) -> Iterator[tuple[str, Corpus, str]]:
     gold = task.gold_source
     names = sizes_of(gold) if len(sizes_of(gold)) > 1 else {}
     for name in names:
-        own = gold.filter(lambda sentence, name=name: sentence.source == name).renamed(name)
+        own = gold.select([number for number, each in enumerate(gold) if each.source == name]).renamed(name)
         yield "source", own, _labels(own)
     if len(gold) and not names:
         yield "source", gold, _labels(gold)
