@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes import catalogue, source_free
 from acclimate.training.settings import LoopSettings, TrainingSettings
 from doc_pages import DOCS, ROOT, examples
+from local_hub import local_hub
 
 EXAMPLES = ROOT / "examples"
 TUTORIALS = [page for page in sorted((DOCS / "tutorials").glob("*.md")) if page.stem != "index"]
@@ -63,8 +67,29 @@ def test_the_commands_and_the_program_of_the_guide_to_exports_run(tmp_path: Path
     pytest.importorskip("onnxscript")
     page = DOCS / "how-to" / "export.md"
     run_commands(page, tmp_path)
-    (program,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    exec(compile(program, page.name, "exec"), {})
+    for program in programs(page):
+        exec(compile(program, page.name, "exec"), {})
+
+
+def programs(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+
+
+def test_the_programs_of_the_guide_to_spacy_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("spacy")
+    exec(compile("\n".join(programs(DOCS / "how-to" / "use-in-spacy.md")), "use-in-spacy.md", "exec"), {})
+    assert "PER Anna Schmidt" in capsys.readouterr().out
+
+
+def test_the_programs_of_the_guide_to_hubs_run_one_after_the_other(tmp_path: Path) -> None:
+    small = Tagger.build("character-cnn-lstm", labels=["PER"], text=load_bundled("social").few)
+    small.save(tmp_path / "runs" / "a")
+    program = "\n".join(programs(DOCS / "how-to" / "share-on-the-hub.md"))
+    with local_hub() as hub:
+        own = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "0", "HF_TOKEN": "hf_x"}
+        subprocess.run([sys.executable, "-c", program], env={**os.environ, **own}, check=True, cwd=tmp_path)
+    assert b"our newsroom" in hub.files["me/post-names"]["README.md"]
+    assert (tmp_path / "post-names" / "manifest.json").is_file()
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from acclimate.evaluation.scores import score as score
     from acclimate.inference.compact import CompactTagger as CompactTagger
     from acclimate.inference.export import export_onnx as export_onnx
+    from acclimate.inference.export_transformers import export_transformers as export_transformers
     from acclimate.inference.part_of_speech import part_of_speech_tagger as part_of_speech_tagger
     from acclimate.inference.predict import evaluate as evaluate
     from acclimate.inference.predict import guess as guess
@@ -48,6 +49,7 @@ _HOMES = {
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.predict",
     "export_onnx": "acclimate.inference.export",
+    "export_transformers": "acclimate.inference.export_transformers",
     "finish_saving": "acclimate.model.storage",
     "guess": "acclimate.inference.predict",
     "join_sources": "acclimate.data.sources",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_one_that_ends_does_not_wake_the_dropout_of_another(tagger: Tagger, news
 
 def test_many_threads_agree(tagger: Tagger, news: Corpus) -> None:
     expected = predict(tagger, news, 40)
-    with ThreadPoolExecutor(6) as pool:
+    with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: predict(tagger, news, 40), range(12)))
     assert all(one == expected for one in found)
     assert all(module.training for module in tagger.modules())
@@ -66,3 +67,17 @@ def test_parts_that_two_taggers_share_wake_when_the_last_of_them_is_done(tagger:
     assert not other.training
     two.__exit__(None, None, None)
     assert all(module.training for module in (*tagger.modules(), *other.modules()))
+
+
+def test_threads_share_a_compact_tagger_too(build: Callable[..., Tagger], news: Corpus, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    from acclimate.inference.compact import CompactTagger
+    from acclimate.inference.export import export_onnx
+
+    export_onnx(build("bert").eval(), tmp_path / "a", news)
+    alone = CompactTagger.load(tmp_path / "a")
+    expected = [predict(alone, news, 40 + number) for number in range(8)]
+    shared = CompactTagger.load(tmp_path / "a")  # which has not seen a word yet
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda number: predict(shared, news, 40 + number % 8), range(24))) == expected * 3

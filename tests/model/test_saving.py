@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.inference.predict import predict
+from acclimate.model.card import license_of, read_origin
 from acclimate.model.learner import View
+from acclimate.model.shipped import shipped_tagger_path
 from acclimate.model.storage import StorageError, seal
 from acclimate.model.tagger import Tagger
 
@@ -135,11 +138,36 @@ def test_the_card_tells_the_terms_of_the_tagger_that_it_began_with(
     assert Tagger.load(tmp_path / "own").origin is None
     shipped = Tagger.load("general")
     assert shipped.origin is not None
+    assert "CC BY-SA 4.0" in shipped.origin
     for number in range(2):  # and so does the card of a tagger that began with that one
+        shipped = shipped.with_labels([f"DRUG{number}"])
         shipped.save(tmp_path / str(number))
         shipped = Tagger.load(tmp_path / str(number))
         card = (tmp_path / str(number) / "README.md").read_text(encoding="utf-8")
-        assert card.startswith("# A tagger of Acclimate\n")
+        assert "\n# A tagger of Acclimate\n" in card
         assert card.count("## Where it began") == 1
         assert "CC BY-SA 4.0" in card.partition("## Where it began")[2]
-    assert shipped.with_labels(["DRUG"]).origin == shipped.origin
+        assert yaml.safe_load(card.split("---\n")[1])["license"] == "cc-by-sa-4.0"
+
+
+def test_a_tagger_that_was_not_trained_since_keeps_its_card(tmp_path: Path) -> None:
+    shipped = Tagger.load("general")
+    shipped.save(tmp_path / "copy")
+    copied = (tmp_path / "copy" / "README.md").read_text(encoding="utf-8")
+    assert copied == (shipped_tagger_path("general") / "README.md").read_text(encoding="utf-8")
+    assert Tagger.load(tmp_path / "copy").origin == shipped.origin
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        ("---\nlicense: mit\n---\n# Mine\n\nOf my own text.\n", "mit"),
+        ("---\nlicense: mit\n---\n\n# A tagger of Acclimate\n\nas it was made\n", "mit"),
+        ("---\nlicense: [\n---\n\n# Mine\n", None),
+        ("# Mine\n\n---\nlicense: mit\n---\n", None),
+        ("---\nlicense: mit\n- **Licence**: gpl.\n---\n\n# Mine\n", None),
+        ("", None),
+    ],
+)
+def test_a_licence_that_somebody_gave_to_a_tagger_is_inherited(card: str, licence: str | None) -> None:
+    assert license_of(read_origin(card)) == licence

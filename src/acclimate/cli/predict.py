@@ -177,11 +177,14 @@ def evaluate_command(
 
 class Form(StrEnum):
     onnx = "onnx"
+    transformers = "transformers"
 
 
 def export_command(
     tagger_folder: TaggerFolder,
-    to: Annotated[Form, typer.Option("--to", help="onnx: a compact tagger, which needs no torch.")] = Form.onnx,
+    to: Annotated[
+        Form, typer.Option("--to", help="onnx: a compact tagger, without torch; transformers: for pipelines.")
+    ] = Form.onnx,
     int8: Annotated[bool, typer.Option("--int8", help="Weights in 8 bits: smaller and faster.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write.", show_default="TAGGER-onnx, TAGGER-onnx-int8")
@@ -191,17 +194,19 @@ def export_command(
         typer.Option(metavar="CORPUS", help="Text to compare on.", show_default="the run's target, else news/dev"),
     ] = None,
 ) -> None:
-    """Write a tagger as a compact one: an ONNX graph, faster on a CPU, without torch.
+    """Write a tagger for other programs: a compact one (ONNX, without torch), or a plain transformers folder.
 
     Example: acclimate export runs/a --to onnx --int8
 
-    It tags the same text as the original first. Where too few tags are equal, nothing is written.
+    It tags the same text as the original first, and tells how many tags are equal.
     """
     from acclimate.cli.outputs import check_folder_to_write
     from acclimate.cli.reading import read
     from acclimate.inference.loading import tagger_in
     from acclimate.settings import UsageError
 
+    if int8 and to is not Form.onnx:
+        raise UsageError("--int8 is for --to onnx: leave it out.")
     folder = tagger_in(tagger_folder)
     place = out or Path(f"{tagger_folder.rstrip('/')}-{to.value}{'-int8' if int8 else ''}")
     check_folder_to_write("--out", place, "an export")
@@ -210,11 +215,15 @@ def export_command(
     compared = _text_of_run(folder) if text is None else read(text)
 
     from acclimate.inference.export import export_onnx
+    from acclimate.inference.export_transformers import export_transformers
     from acclimate.model.tagger import Tagger
 
-    own = folder / "README.md"
-    card = own.read_text(encoding="utf-8") if own.is_file() else None
-    parity = export_onnx(Tagger.load(folder), place, compared, int8=int8, card=card)
+    tagger = Tagger.load(folder)
+    parity: object
+    if to is Form.transformers:
+        parity = export_transformers(tagger, place, compared, card=tagger.card)
+    else:
+        parity = export_onnx(tagger, place, compared, int8=int8, card=tagger.card)
     size = sum(file.stat().st_size for file in place.iterdir()) / 1e6
     typer.echo(f"{place}: {size:.0f} MB, {parity}")
 

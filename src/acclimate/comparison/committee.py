@@ -39,6 +39,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import LA_DTL
 from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
 from acclimate.runs.budget import expected_cost
+from acclimate.runs.card import run_card
 from acclimate.runs.fingerprint import file_digest
 from acclimate.runs.folder import read_checksummed, write_checksummed
 from acclimate.runs.prepare import choose_selector
@@ -256,7 +257,10 @@ def teach(
         f"{count(len(lesson.members), 'tagger')} labelled {count(len(lesson.text), 'target sentence')}. One student "
         f"learnt these labels, which nobody has checked, in {count(updates, 'update')}."
     )
-    return replace(outcome, recipe=COMMITTEE, remarks=(remark, *outcome.remarks))
+    outcome = replace(outcome, recipe=COMMITTEE, remarks=(remark, *outcome.remarks))
+    assert outcome.tagger is not None
+    outcome.tagger.card = run_card(outcome, own, settings)
+    return outcome
 
 
 def expected_time(task: Task, settings: RunSettings, options: CommitteeSettings, folder: Path) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
 from acclimate.model.heads.legal_chain import TagChain
 from acclimate.model.parts import PIECES_AT_ONCE, WORDS_PER_BATCH, Progress, read_in_parts
-from acclimate.model.storage import StorageError, read_json, verify
+from acclimate.model.storage import StorageError, atomic_folder, read_json, verify
 from acclimate.model.text_tagger import TextTagger, What
 from acclimate.settings import Settings, SettingsError, UsageError, complete
 
@@ -46,7 +47,7 @@ class CompactTagger(TextTagger):
     """A tagger that `export_onnx` wrote. Load one with `CompactTagger.load`."""
 
     def __init__(self, folder: Path, description: CompactDescription) -> None:
-        self.description, self.scheme = description, description.scheme
+        self.folder, self.description, self.scheme = folder, description, description.scheme
         self.labels = LabelSet(description.labels, description.kind)
         self.tags = self.labels.tags(self.scheme)
         sizes = {len(self.tags), len(description.start), len(description.end), len(description.moves)}
@@ -59,14 +60,21 @@ class CompactTagger(TextTagger):
         self.seen = SeenWords.from_dict(read_json(seen)) if seen.is_file() else None
 
     @classmethod
-    def load(cls, folder: str | Path) -> CompactTagger:
+    def load(cls, folder: str | Path) -> Self:
         """A tagger that `acclimate export --to onnx` wrote; its checksums are checked."""
         folder = Path(folder)
         verify(folder)
         return cls.of(folder)
 
+    def save(self, folder: str | Path) -> None:
+        """Write a copy of its folder."""
+        names = verify(self.folder)
+        with atomic_folder(folder) as aside:
+            for name in names:
+                shutil.copyfile(self.folder / name, aside / name)
+
     @classmethod
-    def of(cls, folder: Path) -> CompactTagger:
+    def of(cls, folder: Path) -> Self:
         """From a folder without checksums."""
         try:
             return cls(folder, complete(CompactDescription, read_json(folder / DESCRIPTION), where=DESCRIPTION))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Scheme
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
+from acclimate.model.card import CARD, read_card, read_origin, tagger_card
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
@@ -50,7 +50,7 @@ from acclimate.model.text_tagger import TextTagger, What
 from acclimate.settings import S, Settings, SettingsError, complete
 
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line
-_DESCRIPTION, _WEIGHTS, _SEEN, _CARD = "tagger.json", "weights.safetensors", "seen.json", "README.md"
+_DESCRIPTION, _WEIGHTS, _SEEN = "tagger.json", "weights.safetensors", "seen.json"
 _KEPT_BY_ENCODER = ("encoder.model.", "encoder.context.model.")  # weights in a folder of their own
 _NEW_BELOW_OUTSIDE = 2.0  # how far a new tag scores below O, in nats: never chosen, and close enough to be learnt
 
@@ -94,6 +94,7 @@ class Tagger(TextTagger, Learner):
             raise InputError("a tagger needs at least one label; the training text has none.")
         self.encoder, self.labels, self.head_name, self.scheme = encoder, labels, head, scheme
         self.origin: str | None = None  # the card of the tagger that it began with, and the terms of its text
+        self.card: str | None = None  # of these weights; forgotten when they are trained
         self.seen: SeenWords | None = None  # its training text, for scores of seen and unseen words
         self.tags = labels.tags(scheme)
         self._gold_tags = GoldTags(labels, scheme)
@@ -272,11 +273,11 @@ class Tagger(TextTagger, Learner):
         """Write the tagger with checksums. `documents` are more files by name (a run's settings and report)."""
         with atomic_folder(folder) as aside:
             self._write(aside)
-            for name, document in {_CARD: tagger_card(self), **documents}.items():
+            for name, document in {CARD: self.card or tagger_card(self), **documents}.items():
                 (aside / name).write_bytes(document if isinstance(document, bytes) else document.encode())
 
     @classmethod
-    def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Tagger:
+    def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Self:
         """A tagger that `save` wrote, or one of the package by name. Checksums are checked."""
         folder = resolved_tagger(folder)
         listed = verify(folder)
@@ -315,7 +316,7 @@ class Tagger(TextTagger, Learner):
         )
 
     @classmethod
-    def _read(cls, folder: Path, listed: Collection[str]) -> Tagger:
+    def _read(cls, folder: Path, listed: Collection[str]) -> Self:
         description = complete(_Description, read_json(folder / _DESCRIPTION), where=_DESCRIPTION)
         labels, entities = LabelSet(description.labels, description.kind), description.entities
         kind = Transformer if description.encoder == "transformer" else CharacterCnnLstm
@@ -328,7 +329,8 @@ class Tagger(TextTagger, Learner):
         _require_fit(tagger.state_dict(), weights, folder)
         tagger.load_state_dict(weights, strict=False)
         tagger.seen = read_seen(folder) if _SEEN in listed else None
-        tagger.origin = read_origin(folder / _CARD)
+        tagger.card = read_card(folder)
+        tagger.origin = read_origin(tagger.card)
         return tagger
 
 
@@ -377,66 +379,6 @@ def read_seen(folder: str | Path) -> SeenWords | None:
     """The training text of a saved tagger, without loading the tagger."""
     place = Path(folder) / _SEEN
     return SeenWords.from_dict(read_sealed_json(place)) if place.exists() else None
-
-
-def read_origin(card: Path) -> str | None:
-    """What the card says of where the tagger began: all of it, if somebody else wrote it."""
-    text = card.read_text(encoding="utf-8") if card.is_file() else ""
-    own, _, origin = text.partition(_ORIGIN)
-    return origin or (None if own.startswith(_TITLE) or not own else re.sub("^#", "##", own, flags=re.MULTILINE))
-
-
-_TITLE = "# A tagger of Acclimate\n"
-_ORIGIN = "\n## Where it began\n\nIts training began with this tagger, whose terms hold for it, too.\n\n"
-
-
-def tagger_card(tagger: Tagger) -> str:
-    """The README.md of a tagger's folder: what stands there, and how to use it."""
-    labels = ", ".join(f"`{label}`" for label in tagger.labels)
-    kind = "a tag for each word" if tagger.labels.kind == "plain" else "spans of words"
-    encoder = tagger.encoder
-    tools = _OTHER_TOOLS.format(longest=encoder.pieces.longest) if isinstance(encoder, Transformer) else ""
-    origin = "" if tagger.origin is None else f"{_ORIGIN}{tagger.origin}"
-    return f"""{_TITLE}
-- **Finds**: {kind}. Labels: {labels}.
-- **Head**: {tagger.head_name}. {_HEADS[tagger.head_name]}
-
-## Use it
-
-```sh
-acclimate predict THIS_FOLDER text.txt
-```
-
-```python
-from acclimate import Tagger, predict, read_corpus
-
-tagger = Tagger.load("THIS_FOLDER")
-tagged = predict(tagger, read_corpus("text.txt"))
-```
-
-Acclimate checks every file against `manifest.json`. The folder holds safetensors, JSON and text: opening it runs no
-code.
-{tools}{origin}"""
-
-
-_HEADS = {
-    "crf": "A CRF chooses the tags of a sentence together, by scores for each move from tag to tag.",
-    "softmax": "Each word's tag is chosen by itself.",
-}
-
-
-_OTHER_TOOLS = """
-## Other tools give other answers
-
-`encoder/` opens in `transformers` as an encoder alone; `transformers.pipeline` refuses this folder, because its answers
-would differ in three ways:
-
-- **Words.** Acclimate reads the scores of a word at its first piece. A pipeline tags pieces.
-- **The head.** `weights.safetensors` holds the layer of scores and the head. A CRF does not choose the best tag of each
-  piece.
-- **Long sentences.** Acclimate reads what is longer than {longest} pieces through overlapping windows. A pipeline cuts
-  it off, unless it is given a `stride`.
-"""
 
 
 def answers(

@@ -17,10 +17,12 @@ from acclimate.data.schemes import Scheme, Span, convert_tags, spans_from_tags
 from acclimate.data.words import find_sentences, find_words, grouped
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.model.heads.legal_chain import TagChain
+from acclimate.model.hub import OnTheHub
 from acclimate.model.parts import WORDS_PER_BATCH, Progress
 
 What = Literal["tags", "confidences", "probabilities", "decisions"]
 Frame = TypeVar("Frame")
+_KINDS = (np.int64, np.str_, np.str_, np.int64, np.int64, np.float64)  # of the columns of a frame
 _BATCH = 256  # texts that are read at once
 _COLOURS = ("#8dd3c7", "#ffed6f", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5")
 
@@ -57,7 +59,7 @@ class Entities(list[Entity]):
         return f'<div style="white-space:pre-wrap">{"".join(shown)}{escape(self.text[end:])}</div>'
 
 
-class TextTagger:
+class TextTagger(OnTheHub):
     """A tagger of text, however it computes."""
 
     labels: LabelSet
@@ -105,14 +107,17 @@ class TextTagger:
             first += len(some)
 
     def frame(self, frame: Frame, column: str = "text") -> Frame:
-        """The entities in a column of a pandas or polars frame, as such a frame, with their `row`."""
+        """The entities in a column of a pandas or polars frame, as such a frame, with their `row`. A missing text has
+        none."""
         table: Any = frame
-        texts = list(table[column])
+        texts = ["" if _is_missing(text) else text for text in table[column]]
         rows = list(table.index) if hasattr(table, "index") else range(len(texts))
         pairs = [(row, each) for row, entities in zip(rows, self.pipe(texts), strict=True) for each in entities]
-        columns: dict[str, list[Any]] = {"row": [row for row, _ in pairs]}
+        columns: dict[str, Any] = {"row": [row for row, _ in pairs]}
         for name in ("label", "text", "start", "end", "score"):
             columns[name] = [getattr(entity, name) for _, entity in pairs]
+        if not pairs:  # or nobody would know what the columns hold
+            columns = {name: np.array([], kind) for name, kind in zip(columns, _KINDS, strict=True)}
         made: Frame = type(table)(columns)
         return made
 
@@ -128,16 +133,21 @@ class TextTagger:
                 offsets = tuple(words[begin:end])
                 sentences.append(Sentence(tuple(text[one:other] for one, other in offsets), None, text, offsets))
                 owners.append(number)
-        found: list[list[Entity]] = [[] for _ in sentences]
-        chain = self.chain()
-        for number, answer in self.read(Corpus.of(sentences), "decisions"):
-            found[number] = self._entities_in(sentences[number], answer, chain)
         result = [Entities(text) for text in texts]
-        for owner, entities in zip(owners, found, strict=True):
-            result[owner].extend(entities)
+        for owner, sentence, spans in zip(owners, sentences, self.spans(Corpus.of(sentences)), strict=True):
+            result[owner].extend(_entity(sentence, span, score) for span, score in spans)
         return result
 
-    def _entities_in(self, sentence: Sentence, answer: NDArray[Any], chain: TagChain) -> list[Entity]:
+    def spans(self, corpus: Corpus) -> list[list[tuple[Span, float]]]:
+        """The spans of each sentence, each with the probability that exactly this span has this label. Plain tags: each
+        word is a span."""
+        found: list[list[tuple[Span, float]]] = [[] for _ in corpus]
+        chain = self.chain()
+        for number, answer in self.read(corpus, "decisions"):
+            found[number] = self._spans_in(answer, chain)
+        return found
+
+    def _spans_in(self, answer: NDArray[Any], chain: TagChain) -> list[tuple[Span, float]]:
         numbers, shares, scores = answer[:, 0].astype(np.int64), answer[:, 1], answer[:, 2:]
         tags = self.spell(numbers.tolist())
         if self.labels.kind == "plain":
@@ -149,11 +159,18 @@ class TextTagger:
             # where types have a head of their own, the chain knows bare spans
             bare = None if chain.tags == self.tags else chain.tags[-1].partition("-")[2]
             probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
-        assert sentence.text is not None
-        assert sentence.offsets is not None
-        entities = []
-        for span, probability in zip(spans, probabilities, strict=True):
-            start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
-            score = probability * float(shares[span.start])
-            entities.append(Entity(span.label, sentence.text[start:end], start, end, score))
-        return entities
+        shared = [probability * float(shares[s.start]) for s, probability in zip(spans, probabilities, strict=True)]
+        return list(zip(spans, shared, strict=True))
+
+
+def _is_missing(value: Any) -> bool:
+    """None, or how numpy and pandas say it."""
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _entity(sentence: Sentence, span: Span, score: float) -> Entity:
+    assert sentence.text is not None
+    assert sentence.offsets is not None
+    start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
+    return Entity(span.label, sentence.text[start:end], start, end, score)

@@ -25,6 +25,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
 from acclimate.runs.budget import Budget
+from acclimate.runs.card import run_card
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
 from acclimate.runs.folder import add_start, begin, damaged, in_locked_folder, state_of
 from acclimate.runs.prepare import Preparation, prepare
@@ -172,7 +173,9 @@ def train_run(
     seconds = time.monotonic() - started + sum(job.earlier)
     outcome = replace(outcome, seconds=seconds, remarks=(*outcome.remarks, *job.record_remarks, *ready.plan.remarks))
     reserved = outcome.reservation
-    return outcome if reserved is None else replace(outcome, remarks=(*outcome.remarks, reserved.why))
+    outcome = outcome if reserved is None else replace(outcome, remarks=(*outcome.remarks, reserved.why))
+    tagger.card = run_card(outcome, task, settings)
+    return outcome
 
 
 def _take(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> None:
@@ -218,6 +221,8 @@ class _Job:
             self.watcher,
             record,
         )
+        if summaries:
+            tagger.card = None  # which told of other weights
         self.record_remarks.extend(record_remarks(record.rows))
         record.close()
         self.earlier.extend(float(summary.pop(EARLIER)) for summary in summaries)

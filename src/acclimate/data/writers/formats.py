@@ -278,7 +278,7 @@ def _doc(sentence: Sentence, corpus: Corpus, vocab: Any) -> Any:
     if sentence.offsets is not None and points_at_words(sentence):
         ends, starts = [end for _, end in sentence.offsets], [start for start, _ in sentence.offsets]
         spaces = [end < start for end, start in zip(ends, starts[1:], strict=False)] + [False]
-    starts_sentence = [True] + [False] * (len(sentence) - 1)
+    starts_sentence: list[bool | int | None] = [place == 0 for place in range(len(sentence))]
     tags = list(sentence.tags) if corpus.kind == "plain" and sentence.tags is not None else None
     doc = Doc(vocab, words=list(sentence.words), spaces=spaces, sent_starts=starts_sentence, tags=tags)
     if corpus.kind == "spans" and sentence.tags is not None:
