@@ -47,6 +47,10 @@ def serve_command(
         if token is None and not is_local(made):
             warn(f"Everybody who reaches {url_of(made)} can use this server: set {TOKEN} to ask for a token.")
         served = load_taggers(taggers, device, settings.before)
-        typer.echo(f"{url_of(made)} serves {', '.join(one.name for one in served)}. Ctrl-C stops it.")
-        sys.stdout.flush()
-        serve(Service(served, settings), made, hosts_of(made, host, settings), token)
+        line = f"{url_of(made)} serves {', '.join(one.name for one in served)}. Ctrl-C stops it."
+
+        def announce() -> None:
+            typer.echo(line)
+            sys.stdout.flush()
+
+        serve(Service(served, settings), made, hosts_of(made, host, settings), token, announce)

@@ -78,9 +78,9 @@ class Batcher:
         self._put(asked)
         try:
             return list(await asyncio.gather(*(one.answer for one in asked)))
-        finally:
-            for one in asked:
-                one.answer.cancel()
+        except BaseException:  # a failure, or the request was given up
+            self._forget(asked)
+            raise
 
     @property
     def waiting(self) -> tuple[int, int]:
@@ -100,6 +100,14 @@ class Batcher:
             self._queue.extend(asked)
             self._words += words
             self._changed.notify()
+
+    def _forget(self, asked: list[Waiting]) -> None:
+        """Nobody waits for these any more: let them take no place in the queue."""
+        for one in asked:
+            one.answer.cancel()
+        with self._changed:
+            self._queue = deque(one for one in self._queue if one.is_wanted)
+            self._words = sum(one.words for one in self._queue)
 
     def abandon(self) -> None:
         """Refuse whatever still waits or is in work; from the thread of the event loop."""

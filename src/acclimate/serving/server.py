@@ -7,7 +7,7 @@ import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -69,8 +69,8 @@ def token_of(settings: ServerSettings) -> str | None:
 class Server(uvicorn.Server):
     """Ends well: no new requests, a bounded time for those that are here, exit code 0."""
 
-    def __init__(self, service: Service, app: Any) -> None:
-        self.service = service
+    def __init__(self, service: Service, app: Any, announce: Callable[[], None]) -> None:
+        self.service, self.announce = service, announce
         seconds = service.settings.stop_seconds
         super().__init__(
             uvicorn.Config(
@@ -88,6 +88,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self.loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        self.announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         is_first = not self.should_exit
@@ -101,9 +102,11 @@ class Server(uvicorn.Server):
         asyncio.get_running_loop().call_later(self.service.settings.stop_seconds, self.service.abandon)
 
 
-def serve(service: Service, made: socket.socket, hosts: Sequence[str], token: str | None) -> None:
-    """Serve until SIGTERM or Ctrl-C."""
-    Server(service, build_app(service, hosts, token)).run(sockets=[made])
+def serve(
+    service: Service, made: socket.socket, hosts: Sequence[str], token: str | None, announce: Callable[[], None]
+) -> None:
+    """Serve until SIGTERM or Ctrl-C. `announce` is called when clients can connect."""
+    Server(service, build_app(service, hosts, token), announce).run(sockets=[made])
     if not service.join(1.0):
         # a tagger is still at work on what nobody waits for; Python would tear torch down under its hands
         sys.stdout.flush()

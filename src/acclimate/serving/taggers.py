@@ -40,8 +40,6 @@ class ServedTagger:
         return isinstance(self.tagger, CompactTagger) and self.tagger.description.weights == "int8"
 
     def entities(self, texts: Sequence[str]) -> list[Entities]:
-        if self.reads_alone:
-            return [self.tagger(text) for text in texts]
         return list(self.tagger.pipe(texts, batch_size=max(1, len(texts))))
 
     def tags(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -1,0 +1,58 @@
+"""`/openapi.json` describes what the server does: any request that it allows, and many that it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from served import started
+
+from acclimate.serving.app import ROUTES
+from acclimate.serving.openapi import OPERATIONS, describe
+from acclimate.serving.settings import ServerSettings
+
+PAGE = {path for path in ROUTES if path == "/" or path.startswith("/assets/")}
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+
+
+@pytest.fixture(scope="module")
+def described(compact_folder: Path) -> Iterator[object]:
+    with started(compact_folder) as server:
+        yield schemathesis.openapi.from_url(f"{server.url}/openapi.json")
+
+
+schema = schemathesis.pytest.from_fixture("described")
+
+
+@schema.parametrize()
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+def test_the_server_keeps_to_its_description(case: schemathesis.Case) -> None:
+    case.call_and_validate(checks=CHECKS)
+
+
+def test_every_route_but_the_page_is_described() -> None:
+    assert {each.path for each in OPERATIONS} == set(ROUTES) - PAGE
+    paths = describe(ServerSettings())["paths"]
+    assert all(set(paths[path]) == {ROUTES[path][0].lower()} for path in paths)
+
+
+def test_the_bounds_of_the_settings_are_in_the_description() -> None:
+    schemas = describe(ServerSettings(max_texts=7, max_words=1234))["components"]["schemas"]
+    assert schemas["EntitiesRequest"]["properties"]["texts"]["maxItems"] == 7
+    assert "1,234 words" in schemas["EntitiesRequest"]["description"]
