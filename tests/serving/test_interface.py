@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -18,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 from served import started
 
 from acclimate.serving.app import ROUTES
-from acclimate.serving.openapi import OPERATIONS, describe
+from acclimate.serving.openapi import OPERATIONS, Operation, describe
 from acclimate.serving.settings import ServerSettings
 
 PAGE = {path for path in ROUTES if path == "/" or path.startswith("/assets/")}
@@ -32,18 +34,25 @@ CHECKS = [
 
 
 @pytest.fixture(scope="module")
-def described(compact_folder: Path) -> Iterator[object]:
+def described(compact_folder: Path) -> Iterator[Any]:
     with started(compact_folder) as server:
         yield schemathesis.openapi.from_url(f"{server.url}/openapi.json")
 
 
-schema = schemathesis.pytest.from_fixture("described")
+MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)  # what may be sent, and what may not
+SENT = [(one, mode) for one in OPERATIONS for mode in MODES if one.request is not None or mode is MODES[0]]
 
 
-@schema.parametrize()
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
-def test_the_server_keeps_to_its_description(case: schemathesis.Case) -> None:
-    case.call_and_validate(checks=CHECKS)
+@pytest.mark.parametrize(("operation", "mode"), SENT, ids=[f"{one.name} {mode.value}" for one, mode in SENT])
+def test_the_server_keeps_to_its_description(described: Any, operation: Operation, mode: GenerationMode) -> None:
+    described_operation = described[operation.path]["get" if operation.request is None else "post"]
+
+    @given(described_operation.as_strategy(generation_mode=mode))
+    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
+    def keeps(case: schemathesis.Case) -> None:
+        case.call_and_validate(checks=CHECKS)
+
+    keeps()
 
 
 def test_every_route_but_the_page_is_described() -> None:
