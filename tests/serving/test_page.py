@@ -90,7 +90,7 @@ def test_before_and_after_stand_side_by_side_and_text_stays_text(visit: Callable
         expect(marks).to_have_count(len(expected))
         for number, entity in enumerate(expected):
             shown = marks.nth(number).inner_text()
-            assert shown.startswith(f"{entity['text']} {entity['label']} {entity['score']:.2f}")
+            assert shown.startswith(f"{entity['text']}\u00a0{entity['label']} {entity['score']:.2f}")
         assert without_marks(page, view) == ATTACK
     assert page.evaluate("window.broken") is None
     assert page.locator("#views img, #views b, #views script").count() == 0

@@ -85,7 +85,7 @@
     for (const entity of entities) {
       paragraph.append(letters.slice(end, entity.start).join(""));
       const mark = made("mark", undefined, colours.get(entity.label));
-      mark.append(letters.slice(entity.start, entity.end).join(""), " ");
+      mark.append(letters.slice(entity.start, entity.end).join(""), "\u00a0"); // the label stays beside the word
       const isAlone = others && !others.has(keyOf(entity));
       const remark = isAlone ? ` ${sign.word}` : "";
       mark.append(made("small", `${entity.label} ${entity.score.toFixed(2)}${remark}`));
