@@ -42,7 +42,7 @@ def test_the_server_of_a_compact_tagger_needs_no_package_but_these(compact_folde
     names = {re.split("[<>=]", each)[0] for each in PROJECT["project"]["dependencies"]} - {
         re.split("[<>=]", each)[0] for each in COMPACT
     }
-    assert {"torch", "transformers", "accelerate", "safetensors"} <= names
+    assert {"torch", "transformers", "accelerate"} <= names
     code = blocking(sorted(names)) + (
         "sys.argv = ['acclimate', 'serve', sys.argv[1], '--port', '0']\nfrom acclimate.cli.main import main\nmain()\n"
     )
