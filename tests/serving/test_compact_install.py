@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -83,8 +84,7 @@ def test_the_steps_of_the_image_run_in_an_empty_environment(compact_folder: Path
 
 
 def test_the_files_of_the_page_are_in_the_wheel(tmp_path: Path) -> None:
-    build = pytest.importorskip("hatchling.builders.wheel")
-    builder = build.WheelBuilder(str(ROOT))
+    builder = WheelBuilder(str(ROOT))
     (wheel,) = builder.build(directory=str(tmp_path), versions=["standard"])
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("page.html.j2", "page.css", "page.js", "icon.svg"):
