@@ -14,6 +14,9 @@ import httpx
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from acclimate.inference.compact import CompactTagger
+from acclimate.serving.taggers import ServedTagger
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 COMPACT: list[str] = PROJECT["dependency-groups"]["compact"]
@@ -61,6 +64,15 @@ def test_the_server_of_a_compact_tagger_needs_no_package_but_these(compact_folde
         process.terminate()
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
+
+
+def test_only_an_8_bit_tagger_reads_each_text_alone(compact_folder: Path) -> None:
+    """Its graph scales numbers by the whole batch, so neighbours would change the answer."""
+    tagger = CompactTagger.load(compact_folder)
+    served = ServedTagger("a", tagger)
+    assert not served.reads_alone
+    tagger.description = tagger.description.model_copy(update={"weights": "int8"})
+    assert served.reads_alone
 
 
 @pytest.mark.skipif("ACCLIMATE_TEST_INSTALL" not in os.environ, reason="slow: set ACCLIMATE_TEST_INSTALL=1 to install")
