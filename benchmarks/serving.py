@@ -1,0 +1,289 @@
+"""Requests per second, latency and memory of `acclimate serve` on loopback.
+
+    python benchmarks/serving.py --out serving --seconds 60
+
+1, 8 and 64 clients each ask without a pause, over connections that stay open, in a process of their own. The texts are
+bundled sentences of mixed lengths. These systems take turns within every round, and who waits computes nothing:
+
+    batched     acclimate serve general
+    unbatched   the same with serve.batching=false
+    compact     acclimate serve on the float32 export of general
+    pipeline    FastAPI around transformers.pipeline: general's encoder and its linear layer, without its CRF
+
+`pip install fastapi` for the last one. Lost are requests without an answer of status 200. Memory is that which the
+server's process has resident, after a warm-up and after all rounds. `--out results.jsonl` shows the table of a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from shared import markdown, parse_known, parser, processor, show
+
+SYSTEMS = ("batched", "unbatched", "compact", "pipeline")
+WARM_UP_SECONDS = 2.0
+PATHS = {"pipeline": "/entities"}  # of the others: /v1/entities
+
+
+@dataclass
+class Server:
+    """A system that listens, in a process of its own."""
+
+    name: str
+    url: str
+    process: subprocess.Popen[str]
+
+    @property
+    def megabytes(self) -> float:
+        """Resident now."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
+def main() -> None:
+    options = arguments()
+    if options.client:
+        print(json.dumps(asyncio.run(load(options.client, options.clients[0], options.seconds, options.job))))
+    elif options.worker:
+        serve_pipeline()
+    else:
+        out = Path(options.out)
+        if not out.is_file():
+            out = measure(options, out)
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        show(table(rows), options.table)
+
+
+def arguments() -> argparse.Namespace:
+    made = parser(
+        __doc__,
+        "out table worker job",
+        seconds=(60.0, "how long each load lasts"),
+        clients=[1, 8, 64],
+        rounds=(1, "how often the systems take turns"),
+        threads=(os.cpu_count() or 1, "of each server"),
+        texts=(400, "how many different texts"),
+        systems=list(SYSTEMS),
+        client=("", argparse.SUPPRESS),
+    )
+    for action in made._actions:
+        action.required = False  # a process of the benchmark's own has no --out
+    options = parse_known(made, systems=SYSTEMS)
+    if not (options.out or options.client or options.worker):
+        made.error("--out DIR: where the rows are kept")
+    return options
+
+
+def measure(options: argparse.Namespace, out: Path) -> Path:
+    """The file of rows: one for each system, number of clients and round."""
+    out.mkdir(parents=True, exist_ok=True)
+    job = out / "texts.json"
+    job.write_text(json.dumps(texts(options.texts)), encoding="utf-8")
+    rows: list[dict[str, Any]] = []
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        servers = [
+            stack.enter_context(started(name, Path(folder), options.threads)) for name in usable(options.systems)
+        ]
+        for server in servers:
+            ask(server, 4, WARM_UP_SECONDS, job)
+        start = {server.name: server.megabytes for server in servers}
+        for round_ in range(options.rounds):
+            for clients in options.clients:
+                for server in servers:
+                    row = ask(server, clients, options.seconds, job)
+                    memory = {"megabytes_at_start": start[server.name], "megabytes": server.megabytes}
+                    rows.append({"system": server.name, "clients": clients, "round": round_, **row, **memory})
+                    print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+    file = out / "results.jsonl"
+    about = {"machine": processor(), "cores": os.cpu_count(), "threads": options.threads, "seconds": options.seconds}
+    file.write_text("".join(json.dumps({**row, **about}) + "\n" for row in rows))
+    return file
+
+
+def texts(count: int) -> list[str]:
+    """Sentences of the bundled corpora, one to six together."""
+    from acclimate import load_bundled
+
+    sentences = [" ".join(one.words) for name in ("news", "social") for one in load_bundled(name).test]
+    lengths = [1, 1, 2, 1, 3, 1, 6]
+    made = []
+    for number in range(count):
+        first = 7 * number % len(sentences)
+        made.append(" ".join(sentences[first : first + lengths[number % len(lengths)]]))
+    return made
+
+
+def usable(names: list[str]) -> list[str]:
+    missing = [name for name in names if name == "pipeline" and find_spec("fastapi") is None]
+    for name in missing:
+        print(f"{name}: not installed here; pip install fastapi", file=sys.stderr)
+    return [name for name in names if name not in missing]
+
+
+@contextmanager
+def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
+    """A server that listens on a free port, and says so in its first line."""
+    words = [sys.executable, "-m", "acclimate", "serve", "general", "--port", "0", "--device", "cpu"]
+    if name == "unbatched":
+        words += ["--set", "serve.batching=false"]
+    elif name == "compact":
+        words[4] = f"general={exported(folder)}"
+    elif name == "pipeline":
+        words = [sys.executable, __file__, "--worker", name]
+    env = os.environ | {"OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": "300", "TOKENIZERS_PARALLELISM": "false"}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().partition(" ")[0]
+        if not url.startswith("http"):
+            raise SystemExit(f"{name} did not start.")
+        yield Server(name, url, process)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def exported(folder: Path) -> Path:
+    from acclimate import Tagger, export_onnx, load_bundled
+
+    export_onnx(Tagger.load("general"), folder / "compact", load_bundled("news").dev)
+    return folder / "compact"
+
+
+def ask(server: Server, clients: int, seconds: float, job: Path) -> dict[str, Any]:
+    """What so many clients got within the time."""
+    url = server.url + PATHS.get(server.name, "/v1/entities")
+    given = ["--client", url, "--clients", str(clients), "--seconds", str(seconds), "--job", str(job)]
+    done = subprocess.run([sys.executable, __file__, *given], stdout=subprocess.PIPE, text=True, check=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+async def load(url: str, clients: int, seconds: float, job: Path) -> dict[str, Any]:
+    """Ask from so many connections at once, each as soon as it has its answer."""
+    host, _, rest = url.removeprefix("http://").partition(":")
+    port, _, path = rest.partition("/")
+    bodies = [json.dumps({"text": text}).encode() for text in json.loads(job.read_text(encoding="utf-8"))]
+    head = f"POST /{path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: "
+    requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
+    times: list[float] = []
+    lost = 0
+    begun = time.perf_counter()
+
+    async def one(number: int) -> None:
+        nonlocal lost
+        wire: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        while time.perf_counter() < begun + seconds:
+            before = time.perf_counter()
+            try:
+                wire = wire or await asyncio.open_connection(host, int(port))
+                is_answer = await exchange(*wire, requests[number % len(requests)])
+            except (OSError, asyncio.IncompleteReadError, ValueError):
+                wire, is_answer = None, False
+            if is_answer:
+                times.append(time.perf_counter() - before)
+            else:
+                lost += 1
+            number += clients
+        if wire:
+            wire[1].close()
+
+    await asyncio.gather(*(one(number) for number in range(clients)))
+    taken = time.perf_counter() - begun
+    ordered = sorted(times) or [float("nan")]
+    middle, late = statistics.median(ordered), ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
+    return {"requests": len(times), "lost": lost, "per_second": len(times) / taken, "median": middle, "p99": late}
+
+
+async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bool:
+    """Whether the answer to a request has status 200."""
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(
+        int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
+    )
+    await reader.readexactly(length)
+    return head.startswith(b"HTTP/1.1 200")
+
+
+def serve_pipeline() -> None:
+    """What one writes first: a handler that calls a pipeline."""
+    import socket
+
+    import uvicorn
+    from fastapi import Body, FastAPI
+    from transformers import pipeline
+
+    model, tokenizer = plain_model()
+    find = pipeline(
+        "token-classification", model=model, tokenizer=tokenizer, aggregation_strategy="first", device="cpu"
+    )
+    app = FastAPI()
+
+    @app.post("/entities")
+    def entities(text: str = Body(embed=True)) -> list[dict[str, Any]]:
+        return [{**one, "score": float(one["score"])} for one in find(text)]
+
+    made = socket.socket()
+    made.bind(("127.0.0.1", 0))
+    made.listen(128)
+    print(f"http://127.0.0.1:{made.getsockname()[1]} serves a pipeline", flush=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="error")).run([made])
+
+
+def plain_model() -> tuple[Any, Any]:
+    """General's weights as a token classifier of transformers."""
+    import torch
+    from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
+
+    from acclimate import Tagger
+    from acclimate.model.shipped import shipped_tagger_path
+
+    tagger: Any = Tagger.load("general")
+    folder = shipped_tagger_path("general") / "encoder"
+    names = dict(enumerate(tagger.tags))
+    config = AutoConfig.from_pretrained(folder, num_labels=len(names), id2label=names)
+    model = AutoModelForTokenClassification.from_config(config)
+    missing, unexpected = model.base_model.load_state_dict(tagger.encoder.model.state_dict(), strict=False)
+    assert not [name for name in (*missing, *unexpected) if "pooler" not in name], (missing, unexpected)
+    with torch.no_grad():
+        model.classifier.weight.copy_(tagger.scores.weight)
+        model.classifier.bias.copy_(tagger.scores.bias)
+    return model.eval(), AutoTokenizer.from_pretrained(folder)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The median over rounds of each number; lost requests are summed."""
+    grouped: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        grouped[row["clients"], row["system"]].append(row)
+    lines = []
+    for (clients, system), own in sorted(grouped.items(), key=lambda one: (one[0][0], SYSTEMS.index(one[0][1]))):
+        speed, middle, late = (statistics.median(row[name] for row in own) for name in ("per_second", "median", "p99"))
+        memory = f"{own[0]['megabytes_at_start']:,.0f} → {own[-1]['megabytes']:,.0f}"
+        lost = f"{sum(row['lost'] for row in own):,}"
+        lines.append([system, clients, f"{speed:,.1f}", f"{1000 * middle:,.1f}", f"{1000 * late:,.1f}", lost, memory])
+    first = rows[0]
+    where = f"{first['machine']}, {first['cores']} cores, {first['threads']} threads, {first['seconds']:g} s each"
+    head = ["system", "clients", "requests/s", "median ms", "99 % ms", "lost", "MB"]
+    return f"{where}\n\n{markdown(head, lines)}"
+
+
+if __name__ == "__main__":
+    main()
