@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from local_hub import SHA, Hub, local_hub
 
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
 from acclimate.model.storage import StorageError, verify
 from acclimate.model.tagger import Tagger
+from local_hub import SHA, Hub, local_hub
 
 
 def opinionated(tagger: Tagger) -> Tagger:
