@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import time
 from collections.abc import Sequence
@@ -67,6 +66,7 @@ def select_command(
     from acclimate.cli.data_settings import SelectSettings
     from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
     from acclimate.cli.reading import settings_of
+    from acclimate.data.processes import cores
     from acclimate.data.selection.select import select_text
 
     settings = settings_of(SelectSettings, assignments)
@@ -81,7 +81,7 @@ def select_command(
             files,
             top,
             out,
-            jobs=settings.jobs or _cores(),
+            jobs=settings.jobs or cores(),
             measure=measure.value,
             lower_case=settings.lower_case,
             tokenize="blanks" if reading.pre_split else "words",
@@ -114,11 +114,6 @@ def _text(name: str) -> Text:
     from acclimate.cli.reading import is_bundled, read
 
     return read(name) if is_bundled(name) else name
-
-
-def _cores() -> int:
-    """The cores this process may use, which on a shared machine are fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
