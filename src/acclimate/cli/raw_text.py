@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet, set_option
+from acclimate.cli.options import Dask, Json, Overwrite, Quiet, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def select_command(
             "longest lines; contrast: what is typical of the target and not of the pool (cross-entropy difference)."
         ),
     ] = MeasureName.overlap,
+    dask: Dask = None,
     assignments: Annotated[list[str] | None, set_option("select")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -63,6 +64,7 @@ def select_command(
 
     Lines that stand there twice are taken once. The result does not depend on the number of processes.
     """
+    from acclimate.cli.cluster import dask_executor
     from acclimate.cli.data_settings import SelectSettings
     from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
     from acclimate.cli.reading import settings_of
@@ -75,13 +77,15 @@ def select_command(
         if file is not None:
             check_file_to_write(place, file, overwrite, [*like, *files])
     _warn_of_corpora(files)
-    with ReadingBar(stderr_console(quiet)) as bar:
+    with dask_executor(dask) as cluster, ReadingBar(stderr_console(quiet)) as bar:
+        executor, threads = cluster or (None, settings.jobs or cores())
         selection = select_text(
             [_text(name) for name in like],
             files,
             top,
             out,
-            jobs=settings.jobs or cores(),
+            executor=executor,
+            jobs=threads,
             measure=measure.value,
             lower_case=settings.lower_case,
             tokenize="blanks" if reading.pre_split else "words",

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
@@ -94,7 +94,7 @@ def done_side_by_side(
     open_executor: Callable[[], AbstractContextManager[Executor]],
     at_once: int,
     in_order: bool = True,
-) -> Iterator[tuple[Item, Future[Found]]]:
+) -> Generator[tuple[Item, Future[Found]], None, None]:
     """Each item with the future of `call`, which is done. At most `at_once` items are taken and not yet given.
 
     Where a process of a pool is killed, what was under way is done again by a new pool.

@@ -178,6 +178,10 @@ def known_scheme(scheme: str | None) -> Scheme | None:
     return known[scheme.upper()]
 
 
+class EmptyInput(InputError):
+    """There is nothing in a file; no format would find anything."""
+
+
 def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
     if log.skipped:
         first = f"the first for this reason: {log.skipped[0]}"
@@ -188,6 +192,7 @@ def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
         problem = f"no sentence was found (read as {format}). {advice}"
     else:  # no format would find one
         problem = f"the file {'holds blank lines only' if source.data else 'is empty'}. Check the path."
+        return EmptyInput(problem, file=source.name)
     return InputError(problem, file=source.name)
 
 
@@ -268,7 +273,7 @@ def stream_corpus(
         def notes() -> ReadingNotes:
             return ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks)
 
-        corpora = _corpora_of(found[0], first, format, name, log, words)
+        corpora = _corpora_of(*found, first, format, name, log, words)
         stream = CorpusStream(name, format, corpora, notes, False, found[1])
     else:
         stream = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
@@ -303,7 +308,13 @@ def _about_lines(source: Source, first: Source) -> int | None:
 
 
 def _corpora_of(
-    sentences: Iterable[RawSentence], first: Source, format: str, name: str, log: ReadingLog, words: int
+    sentences: Iterable[RawSentence],
+    total: int | None,
+    first: Source,
+    format: str,
+    name: str,
+    log: ReadingLog,
+    words: int,
 ) -> Iterator[Corpus]:
     is_empty = True
     for part in _by_words(sentences, words):
@@ -312,6 +323,8 @@ def _corpora_of(
         is_empty = False
         yield Corpus(to_sentences(part, log, first.name).sentences, name)
     if is_empty:
+        if format == "parquet" and not total:
+            raise EmptyInput("the table has no rows. Check the path.", file=first.name)
         raise nothing_found(first, log, format)
 
 
