@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, closing
@@ -58,6 +59,16 @@ def _loaded(wanted: TaggerPlace) -> TextTagger:
         problem = "this process sees another tagger there than the one that it was asked to use."
         raise StorageError(f"{wanted.place}: {problem} Give all machines the same folder, and start again.")
     return load_tagger(wanted.place, wanted.device)
+
+
+def _settle_in_copy() -> None:
+    """A copy of a process (`datasets` makes some) has none of its threads, for which OpenMP would wait for ever."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_settle_in_copy)
 
 
 def _fingerprint(folder: Path) -> str:
