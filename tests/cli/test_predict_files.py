@@ -187,7 +187,7 @@ def test_parquet_stays_parquet_and_an_empty_table_too(tagger: Path, tmp_path: Pa
 
 
 def wait_for(there: Callable[[], bool], what: str) -> None:
-    for _ in range(6000):
+    for _ in range(30_000):  # a machine may be very busy
         if there():
             return
         time.sleep(0.02)
@@ -198,7 +198,7 @@ def many(folder: Path) -> Path:
     """So many files that whoever tags them can be killed before the last."""
     folder.mkdir()
     for number in range(40):
-        (folder / f"{number:02}.txt").write_text("".join(LINES), encoding="utf-8")
+        (folder / f"{number:02}.txt").write_text("".join(LINES[:200]), encoding="utf-8")
     return folder
 
 
@@ -232,7 +232,7 @@ def test_a_dask_cluster_that_loses_a_worker_writes_the_same(tagger: Path, tmp_pa
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         wait_for(lambda: len(list(out.glob("*.conll"))) > 2 or running.poll() is not None, "outputs")
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
-        _, told = running.communicate(timeout=120)
+        _, told = running.communicate(timeout=600)
     assert running.returncode == 0, told
     expected = acclimate("predict", tagger, texts / "00.txt").out.encode()
     assert contents(out) == {f"{number:02}.conll": expected for number in range(40)}
