@@ -140,6 +140,6 @@ def test_a_column_that_is_not_there_is_told(tag: TagBatches) -> None:
 def test_a_tagger_that_was_replaced_meanwhile_is_not_used(build: Callable[..., Any], tmp_path: Path) -> None:
     build().save(tmp_path / "a")
     tag = TagBatches(tmp_path / "a")
-    build(scheme="BIOES").save(tmp_path / "a")
+    build(head="softmax").save(tmp_path / "a")
     with pytest.raises(StorageError, match="sees another tagger there"):
         tag(ROWS)
