@@ -8,6 +8,7 @@ import json
 import lzma
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,93 @@ def test_nothing_is_left_of_what_was_not_finished(name: str, tmp_path: Path, new
     with pytest.raises(KeyboardInterrupt):
         write()
     assert list(tmp_path.iterdir()) == []
+
+
+def parquet_of(columns: dict[str, list[Any]], path: Path, rows: int = 700) -> Path:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=rows)
+    return path
+
+
+TABLES: dict[str, dict[str, list[Any]]] = {
+    "raw text": {"id": [str(number) for number in range(len(LINES))], "text": list(LINES)},
+    "a sentence a row": {
+        "words": [line.split() for line in LINES],
+        "tags": [["O"] * len(line.split()) for line in LINES],
+    },
+    "a word a row": {
+        "sentence_id": [number for number, line in enumerate(LINES[:900]) for _ in line.split()],
+        "word": [word for line in LINES[:900] for word in line.split()],
+    },
+    "text that is missing here and there": {
+        "text": [None if number % 7 == 0 else line for number, line in enumerate(LINES)]
+    },
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_parquet_is_read_by_rows(kind: str, tmp_path: Path) -> None:
+    path = parquet_of(TABLES[kind], tmp_path / "a.parquet")
+    stream = stream_corpus(path, words=500)
+    assert not stream.is_whole
+    assert stream.total == len(next(iter(TABLES[kind].values())))
+    assert [one for part in stream for one in part] == in_one_go(path)
+
+
+def test_a_parquet_file_that_is_cut_short_is_told_and_a_compressed_one_read_whole(tmp_path: Path) -> None:
+    path = parquet_of(TABLES["raw text"], tmp_path / "a.parquet")
+    (tmp_path / "a.parquet.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert stream_corpus(tmp_path / "a.parquet.gz").is_whole
+    assert sentences(tmp_path / "a.parquet.gz") == [
+        replace(one, place=replace(one.place, file=f"{path}.gz")) for one in sentences(path)
+    ]
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match="no whole Parquet file"):
+        stream_corpus(path)
+
+
+def test_a_damaged_group_of_rows_far_behind_is_told(tmp_path: Path) -> None:
+    path = parquet_of(TABLES["raw text"], tmp_path / "a.parquet")
+    stored = bytearray(path.read_bytes())
+    middle = len(stored) // 2
+    stored[middle : middle + 4000] = bytes(4000)
+    path.write_bytes(bytes(stored))
+    with pytest.raises(InputError, match="Copy or download it again"):
+        sentences(path)
+
+
+def test_parquet_that_is_written_by_parts_holds_the_same_sentences(tmp_path: Path, news: Corpus) -> None:
+    pytest.importorskip("pyarrow")
+    bare = news.unlabelled()
+    for name, corpus in {"tagged": news, "bare": bare, "mixed": Corpus.of([*news[:7], *bare[7:]])}.items():
+        with writing_parts(tmp_path / f"{name}.parquet") as parts:
+            assert not parts.is_whole
+            for start in range(0, len(corpus), 5):
+                parts.add(corpus[start : start + 5])
+                assert not (tmp_path / f"{name}.parquet").exists()
+        found = read_corpus(tmp_path / f"{name}.parquet")
+        assert [(one.words, one.tags) for one in found] == [(one.words, one.tags) for one in corpus]
+
+
+def test_a_parquet_file_without_a_sentence_is_whole(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with writing_parts(tmp_path / "a.parquet"):
+        pass
+    assert parquet.read_table(tmp_path / "a.parquet").num_rows == 0
+
+
+def arrow_peak(lines: int, path: Path) -> int:
+    parquet_of({"text": [line for _ in range(lines // len(LINES)) for line in LINES]}, path, 1 << 20)
+    tracemalloc.start()
+    with writing_parts(path.with_name("b.parquet")) as parts:
+        for part in stream_corpus(path, words=2000):
+            parts.add(part)
+    _, found = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return found
+
+
+def test_memory_does_not_grow_with_a_table(tmp_path: Path) -> None:
+    arrow_peak(4000, tmp_path / "a.parquet")  # what is made once
+    assert arrow_peak(12_000, tmp_path / "a.parquet") < 1.2 * arrow_peak(4000, tmp_path / "a.parquet")

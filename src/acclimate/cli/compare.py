@@ -11,6 +11,7 @@ import typer
 
 from acclimate.cli.options import (
     Config,
+    Dask,
     EncoderOption,
     Jobs,
     Json,
@@ -55,6 +56,7 @@ def compare_command(
         ),
     ] = None,
     jobs: Jobs = None,
+    dask: Dask = None,
     config: Config = None,
     assignments: Annotated[
         list[str] | None,
@@ -76,17 +78,24 @@ def compare_command(
     """
     given = as_settings(locals(), {"encoder": "tagger.encoder", "map_name": "reading.map"})
     from acclimate.cli.task import compare_settings
+    from acclimate.settings import UsageError
 
     settings = compare_settings(config, given, assignments)
-    _run(settings, out, jobs, quiet, as_json)
+    if jobs is not None and dask is not None:
+        raise UsageError("--jobs and --dask are two ways to share the work: give one of them.")
+    _run(settings, out, jobs, dask, quiet, as_json)
 
 
-def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
+def _run(
+    settings: CompareSettings, out: Path | None, jobs: int | None, dask: str | None, quiet: bool, as_json: bool
+) -> None:
+    from acclimate.cli.cluster import dask_executor
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
     from acclimate.cli.task import name_of_task, task_to_compare
     from acclimate.comparison.compare import compare
-    from acclimate.comparison.scheduler import fitting_recipes, visible_gpus
+    from acclimate.comparison.scheduler import fitting_recipes
     from acclimate.comparison.tables import render
+    from acclimate.inference.loading import visible_gpus
     from acclimate.model.storage import write_checksums
     from acclimate.runs.folder import locked, require_no_run
     from acclimate.settings import dump_yaml
@@ -98,7 +107,13 @@ def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: b
     check_folder_to_write("--out", folder, "a comparison")
     require_no_run(folder)
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
-    with locked(folder), resumable(folder, False), console.status("making runs"):
+    with (
+        dask_executor(dask) as cluster,
+        locked(folder),
+        resumable(folder, False),
+        console.status("making runs"),
+    ):
+        executor, threads = cluster or (None, 0)
         found = compare(
             task,
             recipes,
@@ -109,7 +124,8 @@ def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: b
             against=settings.against,
             selectors=settings.selector_names,
             rounds=settings.rounds,
-            jobs=jobs or max(1, len(visible_gpus())),
+            jobs=jobs or threads or max(1, len(visible_gpus())),
+            executor=executor,
             estimate=not quiet,
             tell=console.print,
         )

@@ -63,6 +63,9 @@ Jobs = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Runs side by side, one thread each.", show_default="one per GPU, else 1"),
 ]
+Dask = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Send the work to a Dask cluster, such as tcp://scheduler:8786.")
+]
 ReadingSet = Annotated[list[str] | None, set_option("reading", "reading.X=Y")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
@@ -80,7 +83,7 @@ TaggerFolder = Annotated[
 ]
 
 
-_NO_SETTINGS = ("out", "jobs", "config", "assignments", "overwrite", "quiet", "as_json")
+_NO_SETTINGS = ("out", "jobs", "dask", "config", "assignments", "overwrite", "quiet", "as_json")
 
 
 def as_settings(options: Mapping[str, Any], names: Mapping[str, str] | None = None) -> dict[str, Any]:

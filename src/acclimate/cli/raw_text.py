@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import time
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet, set_option
+from acclimate.cli.options import Dask, Json, Overwrite, Quiet, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ def select_command(
     out: Annotated[
         str, typer.Option(metavar="FILE", help="Where to write, the best line first; .gz and .xz compress.")
     ],
+    dask: Dask = None,
     assignments: Annotated[list[str] | None, set_option("select")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -50,9 +50,11 @@ def select_command(
 
     Lines that stand there twice are taken once. The result does not depend on the number of processes.
     """
+    from acclimate.cli.cluster import dask_executor
     from acclimate.cli.data_settings import SelectSettings
     from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
     from acclimate.cli.reading import settings_of
+    from acclimate.data.processes import cores
     from acclimate.data.selection.select import select_text
 
     settings = settings_of(SelectSettings, assignments)
@@ -61,13 +63,15 @@ def select_command(
         if file is not None:
             check_file_to_write(place, file, overwrite, [*like, *files])
     _warn_of_corpora(files)
-    with ReadingBar(stderr_console(quiet)) as bar:
+    with dask_executor(dask) as cluster, ReadingBar(stderr_console(quiet)) as bar:
+        executor, threads = cluster or (None, settings.jobs or cores())
         selection = select_text(
             [_text(name) for name in like],
             files,
             top,
             out,
-            jobs=settings.jobs or _cores(),
+            executor=executor,
+            jobs=threads,
             measure=settings.measure,
             lower_case=settings.lower_case,
             tokenize="blanks" if reading.pre_split else "words",
@@ -100,11 +104,6 @@ def _text(name: str) -> Text:
     from acclimate.cli.reading import is_bundled, read
 
     return read(name) if is_bundled(name) else name
-
-
-def _cores() -> int:
-    """The cores this process may use, which on a shared machine are fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:

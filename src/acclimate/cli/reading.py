@@ -220,14 +220,18 @@ def short_names(places: Sequence[str]) -> dict[str, str]:
 
 
 def _parts(place: str) -> list[str]:
-    folder = Path(place)
     if "/" not in place and is_bundled(place):
         return [f"{place}/{part}" for part in PARTS]
-    if not folder.is_dir() or any(folder.glob("*.ann")):  # a brat folder is one corpus
-        return [place]
+    return ([place] if not Path(place).is_dir() else corpora_in(Path(place))) or [place]
+
+
+def corpora_in(folder: Path) -> list[str]:
+    """The files of a folder, the training part first; none of one that is a corpus itself."""
+    if any(folder.glob("*.ann")) or (folder / "state.json").is_file():  # of brat, or saved by `datasets`
+        return []
     files = [path for path in folder.iterdir() if _plain_name(path).endswith(_SUFFIXES) and "LICENSE" not in path.name]
     if not files:
-        raise InputError("no corpus file in this folder. Name the files, or a folder that holds them.", file=place)
+        raise InputError("no corpus file in this folder. Name the files, or a folder that holds them.", file=folder)
     return [str(path) for path in sorted(files, key=_rank)]
 
 

@@ -76,7 +76,7 @@ def _run(
     quiet: bool,
 ) -> None:
     from acclimate.cli.outputs import resumable, stderr_console
-    from acclimate.comparison.scheduler import visible_gpus
+    from acclimate.inference.loading import visible_gpus
     from acclimate.reproduction.reproduce import reproduce
     from acclimate.reproduction.table import find_table
 

@@ -18,6 +18,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.processes import CONTEXT, processes
 from acclimate.evaluation.table import duration
+from acclimate.inference.loading import visible_gpus
 from acclimate.inference.predict import require_scorable
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import StorageError
@@ -249,15 +250,6 @@ def _start_worker(numbers: Any) -> None:
     gpu = numbers.get()
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu
-
-
-def visible_gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
-    import torch
-
-    count = torch.cuda.device_count()
-    named = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-    return named[:count] if named else [str(number) for number in range(count)]
 
 
 def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Callable[[str], Any]) -> dict[str, str]:

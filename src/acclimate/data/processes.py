@@ -6,15 +6,19 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import BaseContext
 from types import FrameType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from acclimate.data.problems import InputError
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+_DEATHS = 3  # of a process, one after the other and nothing done between them, after which there is no hope
 
 # new processes, not copies of this one: a copy could not use a GPU, and a thread may hold a lock (a progress bar)
 CONTEXT: BaseContext = multiprocessing.get_context("spawn")
@@ -77,3 +81,82 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def cores() -> int:
+    """The cores this process may use, which on a shared machine are fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def done_side_by_side(
+    call: Callable[[Item], Found],
+    items: Iterable[Item],
+    open_executor: Callable[[], AbstractContextManager[Executor]],
+    at_once: int,
+    in_order: bool = True,
+) -> Generator[tuple[Item, Future[Found]], None, None]:
+    """Each item with the future of `call`, which is done. At most `at_once` items are taken and not yet given.
+
+    Where a process of a pool is killed, what was under way is done again by a new pool.
+    """
+    tasks = _Tasks(call, items, at_once)
+    deaths = 0
+    while not tasks.are_over:
+        with open_executor() as executor:
+            try:
+                tasks.begin_again(executor)
+                while not tasks.are_over:
+                    for number in tasks.wait(in_order):
+                        deaths = 0
+                        yield tasks.take(number)
+                    tasks.begin_more(executor)
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths == _DEATHS:
+                    raise
+            finally:
+                tasks.cancel()
+
+
+class _Tasks(Generic[Item, Found]):
+    """What is to be done, what is under way, and what is done and not yet given."""
+
+    def __init__(self, call: Callable[[Item], Found], items: Iterable[Item], at_once: int) -> None:
+        self._call, self._left, self._at_once = call, enumerate(items), at_once
+        self._items: dict[int, Item] = {}
+        self.begun: dict[int, Future[Found]] = {}
+        self.are_over = False
+
+    def begin_again(self, executor: Executor) -> None:
+        """Begin what a broken pool has left, and more."""
+        lost = [number for number in self._items if number not in self.begun or _is_lost(self.begun[number])]
+        for number in lost:
+            self.begun[number] = executor.submit(self._call, self._items[number])
+        self.begin_more(executor)
+
+    def begin_more(self, executor: Executor) -> None:
+        while len(self._items) < self._at_once and (entry := next(self._left, None)) is not None:
+            number, self._items[number] = entry[0], entry[1]
+            self.begun[number] = executor.submit(self._call, entry[1])
+        self.are_over = not self._items
+
+    def wait(self, in_order: bool) -> list[int]:
+        """Wait for one that may be given. Raises BrokenProcessPool where a process was killed."""
+        first = min(self.begun)
+        awaited = {first: self.begun[first]} if in_order else self.begun
+        ended, _ = wait(awaited.values(), return_when=FIRST_COMPLETED)
+        for future in ended:
+            if not future.cancelled() and isinstance(future.exception(), BrokenProcessPool):
+                raise BrokenProcessPool
+        return [number for number, future in awaited.items() if future in ended]
+
+    def take(self, number: int) -> tuple[Item, Future[Found]]:
+        return self._items.pop(number), self.begun.pop(number)
+
+    def cancel(self) -> None:
+        for future in self.begun.values():
+            future.cancel()
+
+
+def _is_lost(future: Future[Any]) -> bool:
+    return future.cancelled() or not future.done() or isinstance(future.exception(), BrokenProcessPool)

@@ -25,7 +25,7 @@ from acclimate.data.readers.columns import read_columns, read_conllu, read_text
 from acclimate.data.readers.detection import detect_format, is_guessed
 from acclimate.data.readers.jsonl import read_jsonl
 from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
-from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv
+from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv, stream_parquet
 from acclimate.data.readers.tagging import to_sentences
 from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.data.subsets import take_sentences
@@ -178,6 +178,10 @@ def known_scheme(scheme: str | None) -> Scheme | None:
     return known[scheme.upper()]
 
 
+class EmptyInput(InputError):
+    """There is nothing in a file; no format would find anything."""
+
+
 def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
     if log.skipped:
         first = f"the first for this reason: {log.skipped[0]}"
@@ -188,6 +192,7 @@ def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
         problem = f"no sentence was found (read as {format}). {advice}"
     else:  # no format would find one
         problem = f"the file {'holds blank lines only' if source.data else 'is empty'}. Check the path."
+        return EmptyInput(problem, file=source.name)
     return InputError(problem, file=source.name)
 
 
@@ -250,21 +255,26 @@ def stream_corpus(
 ) -> CorpusStream:
     """A corpus as `read_corpus` reads it, with the same options and errors, but in parts of about so many `words`.
 
-    Raw text and JSON with a record per line are read as the stream is used, so that memory does not grow with the file;
-    an error comes when its part is reached. Any other format is read whole.
+    Raw text, JSON with a record per line, and Parquet are read as the stream is used, so that memory does not grow with
+    the file; an error comes when its part is reached. Any other format is read whole.
     """
     source, options, asked = Source(path), reading_options(**keywords), known_format(format)
     parts, format = _opened(source, asked)
     first = next(parts)
-    name = name or corpus_name(source)
+    name, log = name or corpus_name(source), ReadingLog(options)
+    found: tuple[Iterable[RawSentence], int | None] | None = None
     if format == "text" or (format in _JSON and not first.text.lstrip().startswith("[")):
-        log = ReadingLog(options)
-        corpora = _read_by_lines(chain([first], parts), format, name, log, words)
+        by_lines = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
+        found = by_lines, _about_lines(source, first)
+    elif format == "parquet" and source.is_plain_file:
+        found = stream_parquet(source, log)
+    if found is not None:
 
         def notes() -> ReadingNotes:
             return ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks)
 
-        stream = CorpusStream(name, format, corpora, notes, False, _about_lines(source, first))
+        corpora = _corpora_of(*found, first, format, name, log, words)
+        stream = CorpusStream(name, format, corpora, notes, False, found[1])
     else:
         stream = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
     stream.guess = () if asked is not None else guess_remark(first, format)
@@ -292,21 +302,29 @@ def _whole(source: Source, first: Source, others: Iterable[Source]) -> Source:
 
 def _about_lines(source: Source, first: Source) -> int | None:
     """How many lines a plain file has, by those of its first part."""
-    if source.is_stdin or not source.path.is_file() or source.name.endswith((".gz", ".xz")) or not first.data:
+    if not source.is_plain_file or not first.data:
         return None
     return max(1, round(max(1, first.data.count(b"\n")) * source.path.stat().st_size / len(first.data)))
 
 
-def _read_by_lines(parts: Iterator[Source], format: str, name: str, log: ReadingLog, words: int) -> Iterator[Corpus]:
-    first = next(parts)
+def _corpora_of(
+    sentences: Iterable[RawSentence],
+    total: int | None,
+    first: Source,
+    format: str,
+    name: str,
+    log: ReadingLog,
+    words: int,
+) -> Iterator[Corpus]:
     is_empty = True
-    sentences = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
     for part in _by_words(sentences, words):
         for sentence in part:
             sentence.tags = sentence.spans = sentence.probabilities = None
         is_empty = False
         yield Corpus(to_sentences(part, log, first.name).sentences, name)
     if is_empty:
+        if format == "parquet" and not total:
+            raise EmptyInput("the table has no rows. Check the path.", file=first.name)
         raise nothing_found(first, log, format)
 
 

@@ -14,11 +14,12 @@ from acclimate.data.problems import InputError
 from acclimate.data.readers.detection import BY_SUFFIX
 from acclimate.data.readers.source import check_characters, inner_name
 from acclimate.data.reading import known_scheme, unknown_format
-from acclimate.data.writers.formats import WRITERS, files_of_brat_pair, is_brat_pair, write_brat
+from acclimate.data.writers.formats import WRITERS, ParquetParts, files_of_brat_pair, is_brat_pair, write_brat
 from acclimate.data.writers.shared import atomic_file, is_stream, save
 from acclimate.spelling import argument, either
 
-_IN_PARTS = ("conll", "jsonl")  # parts one after the other are the whole
+_JOINED = ("conll", "jsonl")  # parts one after the other are the whole
+_PARQUET = "parquet"  # grows by groups of rows
 _BRAT = "brat"  # not among them: it writes more than one file
 _BY_SUFFIX = {
     **BY_SUFFIX,
@@ -46,12 +47,12 @@ def writing_parts(
 ) -> Iterator[Parts]:
     """Write a corpus part by part: `with … as parts: parts.add(part)`.
 
-    conll and jsonl are written as the parts come; parts of other formats are kept in memory until the end.
+    conll, jsonl and parquet are written as the parts come; parts of other formats are kept in memory until the end.
     """
     format = format_to_write(path, format, has_tags)
     with ExitStack() as stack:
         file = None
-        if format in _IN_PARTS and str(path) != "-":
+        if format in (*_JOINED, _PARQUET) and str(path) != "-":
             file = stack.enter_context(atomic_file(path))
         parts = Parts(path, format, scheme, file)
         yield parts
@@ -66,15 +67,21 @@ class Parts:
         self.files: list[Path] = []
         self._is_first = True
         self._waiting: list[Corpus] = []
+        self._table = None
+        if format == _PARQUET and file is not None:
+            self._table = ParquetParts(file, known_scheme(scheme) or "IOB2")
 
     @property
     def is_whole(self) -> bool:
         """Whether all parts are kept until the end."""
-        return self.format not in _IN_PARTS
+        return self._table is None and self.format not in _JOINED
 
     def add(self, part: Corpus) -> None:
         if self.is_whole:
             self._waiting.append(part)
+            return
+        if self._table is not None:
+            self._table.add(_writable(part, self.path, self.format))
             return
         data = _bytes_of(part, self.path, self.format, self.scheme)
         if not self._is_first:  # only at the beginning of a file would a reader take it for a byte-order mark
@@ -88,6 +95,8 @@ class Parts:
                 self.file.flush()
 
     def finish(self) -> None:
+        if self._table is not None:
+            self._table.close()
         if self._waiting:
             sentences = tuple(sentence for part in self._waiting for sentence in part)
             whole = replace(self._waiting[0], sentences=sentences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from acclimate.data.problems import InputError
@@ -59,3 +60,12 @@ def choose_device(name: str) -> str:
     if name == "cuda" and not torch.cuda.is_available():
         raise UsageError(f"{argument('device', name)}: torch sees no CUDA device here. Use auto or cpu.")
     return "cuda" if name == "auto" and torch.cuda.is_available() else "cpu" if name == "auto" else name
+
+
+def visible_gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    import torch
+
+    count = torch.cuda.device_count()
+    named = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+    return named[:count] if named else [str(number) for number in range(count)]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from acclimate.data.character_spans import sentences_of_text
 from acclimate.data.problems import InputError, Place
@@ -107,11 +108,21 @@ class Row:
 
 
 def sentences_of_rows(
-    rows: Iterable[Row], layout: Layout, log: ReadingLog, file: str, names: Sequence[str] | None = None
+    rows: Iterable[Row],
+    layout: Layout,
+    log: ReadingLog,
+    file: str,
+    names: Sequence[str] | None = None,
+    looked_at: int | None = None,
 ) -> Iterator[RawSentence]:
-    """The sentences of a table. `names`: what the tags mean where they are numbers."""
-    rows = list(rows)
-    is_raw = _is_raw(rows, layout, log)
+    """The sentences of a table. `names`: what the tags mean where they are numbers.
+
+    Whether rows are raw text, the first `looked_at` rows say, or else all of them, which are then held in memory.
+    """
+    rows = iter(rows)
+    first = list(islice(rows, looked_at))
+    is_raw = _is_raw(first, layout, log)
+    rows = chain(first, rows)
     if layout.word_per_row and not is_raw:
         yield from _words_by_row(rows, layout, log, file)
         return

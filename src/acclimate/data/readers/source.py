@@ -203,6 +203,11 @@ class Source:
         self.is_stdin = str(path) == "-"
         self.name = "<stdin>" if self.is_stdin else str(path)  # as messages call it
 
+    @property
+    def is_plain_file(self) -> bool:
+        """Whether it can be read where it stands: no stream, no folder, not compressed by its name."""
+        return not self.is_stdin and self.path.is_file() and self.path.suffix.lower() not in _BY_SUFFIX
+
     @cached_property
     def data(self) -> bytes:
         """The bytes, decompressed."""

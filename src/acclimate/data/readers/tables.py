@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -95,30 +96,65 @@ def quoted_rows(
             begin = reached + 1
 
 
+_LOOKED_AT = 1000  # rows
+
+
 def read_parquet(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
-    table = _parquet(source)
+    yield from _read_parquet(_parquet(source, in_parts=False), source, log)
+
+
+def stream_parquet(source: Source, log: ReadingLog) -> tuple[Iterator[RawSentence], int]:
+    """The sentences of a file, which is read as they are taken, and how many rows it has."""
+    table = _parquet(source, in_parts=True)
+    return _read_parquet(table, source, log, _LOOKED_AT), table.metadata.num_rows
+
+
+def _read_parquet(table: Any, source: Source, log: ReadingLog, looked_at: int | None = None) -> Iterator[RawSentence]:
     try:
-        header = list(table.column_names)
+        header = list(table.schema_arrow.names)
     except UnicodeDecodeError as error:
         problem = f"the name of a column is not UTF-8 ({error}). Write the file again with other names."
         raise InputError(problem, file=source.name) from error
     layout = find_layout(header, log.options, source.name)
-    names = None if layout.tags is None else _parquet_tag_names(table.schema.metadata, header[layout.tags])
-    columns = [_cells(column, name, source.name) for column, name in zip(table.columns, header, strict=True)]
-    rows = (Row(number, cells) for number, cells in enumerate(zip(*columns, strict=True), start=1))
-    yield from sentences_of_rows(rows, layout, log, source.name, names)
+    names = None if layout.tags is None else _parquet_tag_names(table.schema_arrow.metadata, header[layout.tags])
+    rows = (Row(number, cells) for number, cells in enumerate(_parquet_rows(table, header, source), start=1))
+    yield from sentences_of_rows(rows, layout, log, source.name, names, looked_at)
 
 
-def _parquet(source: Source) -> Any:
+def _parquet(source: Source, in_parts: bool) -> Any:
     problem = "Parquet needs pyarrow: pip install 'acclimate[parquet]'."
     parquet = optional_library("pyarrow.parquet", problem, source.name)
     import pyarrow
 
+    with _refusing_damage(source):
+        if in_parts:
+            return parquet.ParquetFile(source.path, buffer_size=_BUFFER)
+        return parquet.ParquetFile(pyarrow.BufferReader(source.data))
+
+
+_BUFFER = 1 << 20  # bytes of each column that are read at a time
+
+
+@contextmanager
+def _refusing_damage(source: Source) -> Iterator[None]:
+    import pyarrow
+
     try:
-        return parquet.read_table(pyarrow.BufferReader(source.data))
+        yield
     except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
         problem = f"this is no whole Parquet file ({error}). Copy or download it again."
         raise InputError(problem, file=source.name) from error
+
+
+def _parquet_rows(table: Any, header: Sequence[str], source: Source) -> Iterator[tuple[object, ...]]:
+    batches = table.iter_batches(_LOOKED_AT)
+    while True:
+        with _refusing_damage(source):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        columns = [_cells(column, name, source.name) for column, name in zip(batch.columns, header, strict=True)]
+        yield from zip(*columns, strict=True)
 
 
 def _cells(column: Any, name: str, file: str) -> list[object]:

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, optional_library
@@ -230,23 +230,66 @@ def _rows(corpus: Corpus, scheme: Scheme, format: str) -> Iterator[list[str]]:
 
 def _write_parquet(corpus: Corpus, scheme: Scheme) -> bytes:
     """One sentence per row."""
-    parquet = optional_library("pyarrow.parquet", "Parquet needs pyarrow: pip install 'acclimate[parquet]'.")
+    parquet = _parquet_library()
     import pyarrow
 
-    strings = pyarrow.list_(pyarrow.string())
-    columns = {"words": pyarrow.array([list(sentence.words) for sentence in corpus], strings)}
-    if corpus.is_labelled:
-        columns["tags"] = pyarrow.array([spelled_tags(sentence, corpus, scheme) for sentence in corpus], strings)
-    in_text = [sentence if points_at_words(sentence) else None for sentence in corpus]
-    if any(one is not None for one in in_text):
-        offsets = [one and [list(pair) for pair in one.offsets or ()] for one in in_text]
-        columns["text"] = pyarrow.array([one and one.text for one in in_text], pyarrow.string())
-        columns["offsets"] = pyarrow.array(offsets, pyarrow.list_(pyarrow.list_(pyarrow.int64())))
-    if any(sentence.document is not None for sentence in corpus):
-        columns["document"] = pyarrow.array([sentence.document for sentence in corpus], pyarrow.string())
+    table = _table(corpus, scheme)
+    if not any(points_at_words(sentence) for sentence in corpus):
+        table = table.drop_columns(["text", "offsets"])
+    unused = {"tags": not corpus.is_labelled, "document": all(one.document is None for one in corpus)}
     buffer = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(columns), buffer)
+    parquet.write_table(table.drop_columns([name for name, is_unused in unused.items() if is_unused]), buffer)
     return bytes(buffer.getvalue().to_pybytes())
+
+
+def _parquet_library() -> Any:
+    return optional_library("pyarrow.parquet", "Parquet needs pyarrow: pip install 'acclimate[parquet]'.")
+
+
+def _table(corpus: Corpus, scheme: Scheme) -> Any:
+    """Every column that a sentence may have, one sentence per row."""
+    import pyarrow
+
+    strings, string = pyarrow.list_(pyarrow.string()), pyarrow.string()
+    in_text = [sentence if points_at_words(sentence) else None for sentence in corpus]
+    offsets = [one and [list(pair) for pair in one.offsets or ()] for one in in_text]
+    columns = {
+        "words": pyarrow.array([list(sentence.words) for sentence in corpus], strings),
+        "tags": pyarrow.array([spelled_tags(sentence, corpus, scheme) for sentence in corpus], strings),
+        "text": pyarrow.array([one and one.text for one in in_text], string),
+        "offsets": pyarrow.array(offsets, pyarrow.list_(pyarrow.list_(pyarrow.int64()))),
+        "document": pyarrow.array([sentence.document for sentence in corpus], string),
+    }
+    return pyarrow.table(columns)
+
+
+class ParquetParts:
+    """A Parquet file that grows part by part. It has every column that a sentence may have."""
+
+    _ROWS = 1 << 15  # that are held until they are written together: readers are slow where groups of rows are small
+
+    def __init__(self, file: IO[bytes], scheme: Scheme) -> None:
+        parquet = _parquet_library()
+        self._scheme, self._rows = scheme, 0
+        self._waiting: list[Any] = []
+        self._writer = parquet.ParquetWriter(file, _table(Corpus(()), scheme).schema)
+
+    def add(self, part: Corpus) -> None:
+        self._waiting.append(_table(part, self._scheme))
+        self._rows += len(part)
+        if self._rows >= self._ROWS:
+            self._write()
+
+    def close(self) -> None:
+        self._write()
+        self._writer.close()
+
+    def _write(self) -> None:
+        import pyarrow
+
+        if self._waiting:
+            self._writer.write_table(pyarrow.concat_tables(self._waiting).combine_chunks())
+        self._waiting, self._rows = [], 0
 
 
 _DOCBIN_ATTRIBUTES = ["ORTH", "SPACY", "TAG", "ENT_IOB", "ENT_TYPE", "SENT_START"]
