@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.storage import finish_saving as finish_saving
     from acclimate.model.tagger import Tagger as Tagger
+    from acclimate.runs.compress import compress as compress
     from acclimate.runs.task import Task as Task
     from acclimate.runs.train import adapt as adapt
 
@@ -46,6 +47,7 @@ _HOMES = {
     "Task": "acclimate.runs.task",
     "adapt": "acclimate.runs.train",
     "compare": "acclimate.comparison.compare",
+    "compress": "acclimate.runs.compress",
     "evaluate": "acclimate.inference.predict",
     "export_onnx": "acclimate.inference.export",
     "finish_saving": "acclimate.model.storage",

@@ -16,6 +16,7 @@ BEFORE = "before"  # the folder of the tagger that the adapted one is compared w
 MEMBERS = "members"  # the folder of the runs that teach a student
 COMPARISON = "comparison.json"
 COMPACT = "compact.json"  # what a compact tagger says of itself
+COMPACT_FORM = "compact"  # the folder of a tagger's compact form, in the tagger's own
 BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
 
 

@@ -72,7 +72,7 @@ Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]
 CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Write the tables there, a file each.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda; torch: the tagger itself, not its compact form.")]
 TaggerFolder = Annotated[
     str,
     typer.Argument(
