@@ -13,6 +13,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +51,32 @@ def forms(options: argparse.Namespace, folder: Path, done: set[str]) -> Iterator
                 yield form, CompactTagger.load(folder / form), folder / form
 
 
-def measured(form: str, tagger: Any, place: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    from acclimate import Tagger, predict
-    from acclimate.evaluation.scores import score
+@cache
+def test_sets(data: str, limit: int | None) -> dict[str, Any]:
     from acclimate.reproduction.datasets import Datasets
 
-    data, original, rows = Datasets(Path(options.data), small=False), Tagger.load(options.tagger), []
+    known = Datasets(Path(data), small=False)
+    return {name: known.part(own, "test")[:limit] for name, own in SETS.items()}
+
+
+@cache
+def answers_of(tagger: str, data: str, limit: int | None) -> dict[str, Any]:
+    """Those of the tagger itself."""
+    from acclimate import Tagger, predict
+
+    original = Tagger.load(tagger)
+    return {name: predict(original, gold) for name, gold in test_sets(data, limit).items()}
+
+
+def measured(form: str, tagger: Any, place: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    from acclimate import predict
+    from acclimate.evaluation.scores import score
+
+    rows = []
     size = sum(each.stat().st_size for each in place.rglob("*") if each.is_file()) / 1e6
-    for name, known in SETS.items():
-        gold = data.part(known, "test")[: options.limit]
-        assert gold is not None
-        answers = predict(tagger, gold)
-        wanted = answers if form == ITSELF else predict(original, gold)
+    for name, gold in test_sets(options.data, options.limit).items():
+        wanted = answers_of(options.tagger, options.data, options.limit)[name]
+        answers = wanted if form == ITSELF else predict(tagger, gold)
         pairs = zip(wanted, answers, strict=True)
         equal = sum(a == b for one, two in pairs for a, b in zip(one.tags or (), two.tags or (), strict=True))
         row = {"form": form, "set": name, "words": gold.word_count, "different_tags": gold.word_count - equal}

@@ -170,6 +170,20 @@ def test_a_softmax_head_and_int8_weights_come_through(
     assert not (tmp_path / "a" / "float32.onnx").exists()
 
 
+def test_of_eight_bits_the_matrix_out_of_the_first_feed_forward_layer_is_left_out(
+    tagger: Tagger, tweets: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnx
+
+    monkeypatch.setitem(export._LEAST_EQUAL, "int8", 0.0)  # random weights are not made for few bits
+    export.export_onnx(tagger, tmp_path / "a", tweets, int8=True)
+    graph = onnx.load(tmp_path / "a" / "model.onnx").graph
+    exact = [tuple(weight.dims) for weight in graph.initializer if weight.data_type == onnx.TensorProto.FLOAT]
+    wide, narrow = 24, 16  # of the tiny encoder's layers, of which there are two
+    assert exact.count((wide, narrow)) == 1
+    assert sum(tuple(weight.dims) == (wide, narrow) for weight in graph.initializer) == 2
+
+
 def test_an_lstm_is_refused(build: Callable[..., Tagger], tweets: Corpus, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="only a tagger on a pre-trained encoder can be exported"):
         export.export_onnx(build(), tmp_path / "a", tweets)
