@@ -1,11 +1,14 @@
 """How many words per second taggers tag on a CPU: ours of the default sizes, spaCy's and Flair's small ones.
 
-    python benchmarks/predict.py [--data FILE.conll[.gz]] [--spacy-python PATH] [--flair-python PATH] [--json FILE]
+    python benchmarks/predict.py [--data FILE.conll[.gz]] [--student FOLDER] [--spacy-python PATH] [--flair-python PATH]
+        [--json FILE]
 
 All read the same sentences, split into words beforehand, and are briefly trained on the same few sentences: none is
 good, and speed does not depend on it. Each runs in a process of its own, under its own interpreter, on two threads, and
 they take turns. What a rival reads (`Doc`, `Sentence`) is made before the clock starts; of its batch sizes the fastest
-counts. Ours are the LSTM tagger, and `general`, which comes with the package, with torch and as a compact tagger.
+counts. Ours are the LSTM tagger, and `general`, which comes with the package, with torch and as a compact tagger; and
+`transformers.pipeline` on the same weights, which lacks the CRF. --student names a folder that
+`acclimate compress general --layers 4 --text FILES --out FOLDER` wrote; it is exported with int8.
 """
 
 from __future__ import annotations
@@ -60,6 +63,7 @@ def arguments() -> argparse.Namespace:
     words = (20_000, "about how many words of the text; 0: all")
     made = parser(__doc__, "spacy-python flair-python json worker job", words=words, rounds=7)
     made.add_argument("--data", type=Path, metavar="FILE", help="text to tag; the bundled corpora without it")
+    made.add_argument("--student", metavar="FOLDER", help="what `acclimate compress` made of `general`")
     return made.parse_args()
 
 
@@ -86,6 +90,7 @@ def write_job(path: Path, options: argparse.Namespace) -> int:
     training = as_json(learned.filter(lambda sentence: bool(sentence.spans))[:TRAINING_SENTENCES])
     vocabulary = [sentence.words for sentence in learned]
     job = {"text": rows, "training": training, "vocabulary": vocabulary, "threads": THREADS}
+    job["student"] = options.student and str(Path(options.student).resolve())
     path.write_text(json.dumps(job), encoding="utf-8")
     return ends[len(rows) - 1]
 
@@ -139,17 +144,51 @@ def general_system(job: dict[str, Any]) -> System:
     return tagging(f"general: torch {torch.__version__}, acclimate-mini, CRF", Tagger.load("general"), job)
 
 
-def compact_system(job: dict[str, Any], int8: bool) -> System:
+def compact_system(job: dict[str, Any], int8: bool, name: str = "general") -> System:
     """The same as `acclimate export` writes it."""
     import onnxruntime
 
     from acclimate import CompactTagger, Tagger, export_onnx, load_bundled
 
     with tempfile.TemporaryDirectory() as folder:
-        parity = export_onnx(Tagger.load("general"), Path(folder) / "a", load_bundled("news").dev, int8=int8)
+        parity = export_onnx(Tagger.load(name), Path(folder) / "a", load_bundled("news").dev, int8=int8)
         tagger = CompactTagger.load(Path(folder) / "a")
-    shown = f"general, compact: onnxruntime {onnxruntime.__version__}, {100 * parity.equal_tags:.1f} % of tags equal"
-    return tagging(shown, tagger, job)
+    shown = f"{Path(name).name}, compact: onnxruntime {onnxruntime.__version__}, {100 * parity.equal_tags:.1f} %"
+    return tagging(f"{shown} of tags equal", tagger, job)
+
+
+def student_system(job: dict[str, Any]) -> System:
+    if not job["student"]:
+        raise SystemExit("no --student FOLDER is named")
+    return compact_system(job, int8=True, name=job["student"])
+
+
+def pipeline_system(job: dict[str, Any]) -> System:
+    """The encoder and the layer of scores of `general` in plain transformers, on the same text as strings."""
+    import torch
+    import transformers
+
+    from acclimate import Tagger
+
+    torch.set_num_threads(job["threads"])
+    tagger: Any = Tagger.load("general")
+    config, tokenizer = tagger.encoder.model.config, tagger.encoder.pieces.tokenizer
+    config.id2label = dict(enumerate(tagger.tags))
+    config.label2id = {tag: number for number, tag in config.id2label.items()}
+    model = transformers.AutoModelForTokenClassification.from_config(config).eval()
+    missing, _ = model.base_model.load_state_dict(tagger.encoder.model.state_dict(), strict=False)
+    assert not missing, missing
+    model.classifier.load_state_dict(tagger.scores.state_dict())
+    tokenizer.model_max_length = config.max_position_embeddings
+    how = {"model": model, "tokenizer": tokenizer, "aggregation_strategy": "first", "stride": 16, "device": "cpu"}
+    pipe = transformers.pipeline("token-classification", **how)
+    texts = [" ".join(words) for words in job["text"]]
+
+    def tag(given: list[str], size: int) -> int:
+        return sum(len(entities) for entities in pipe(given, batch_size=size))
+
+    shown = f"general in transformers.pipeline {transformers.__version__}, torch {torch.__version__}, no CRF"
+    return System(shown, fresh=lambda: list(texts), tag=tag, settings=[1, 8, 32, 128])
 
 
 def tagging(description: str, tagger: Any, job: dict[str, Any]) -> System:
@@ -276,6 +315,8 @@ SYSTEMS: dict[str, Callable[[dict[str, Any]], System]] = {
     "general": general_system,
     "compact-float32": partial(compact_system, int8=False),
     "compact-int8": partial(compact_system, int8=True),
+    "student-int8": student_system,
+    "pipeline": pipeline_system,
     "spacy": spacy_system,
     "spacy-package": spacy_package_system,
     "flair": flair_system,

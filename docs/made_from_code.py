@@ -15,7 +15,7 @@ import typer
 from acclimate.cli.data_settings import BY_COMMAND
 from acclimate.cli.main import app
 from acclimate.cli.reading import ReadingSettings
-from acclimate.cli.settings import AdaptSettings, CompareSettings
+from acclimate.cli.settings import AdaptSettings, CompareSettings, CompressSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
@@ -119,6 +119,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings-of-data": data_settings,
     "settings-of-adapt": lambda: settings_of(AdaptSettings()),
     "settings-of-compare": lambda: settings_of(CompareSettings()),
+    "settings-of-compress": lambda: settings_of(CompressSettings(), without=("reading",)),
     "settings-of-pretrain": lambda: settings_of(PretrainSettings()),
     "settings-of-domain-tune": lambda: settings_of(DomainTuneSettings()),
     "settings-of-serve": lambda: settings_of(ServeSettings()),

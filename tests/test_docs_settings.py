@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from acclimate.cli.data_settings import BY_COMMAND
 from acclimate.cli.reading import CorpusSettings, settings_of
 from acclimate.cli.report_parts import ReportSettings
-from acclimate.cli.settings import AdaptSettings, CompareSettings
+from acclimate.cli.settings import AdaptSettings, CompareSettings, CompressSettings
 from acclimate.cli.task import compare_settings, options_of, with_fitting_encoder
 from acclimate.recipes.catalogue import AUTO, RECIPES, find_recipe
 from acclimate.reproduction.table import CellSettings, cells_of, find_table
@@ -30,6 +30,7 @@ OF_COMMANDS: tuple[Any, ...] = (
     CorpusSettings,
     AdaptSettings,
     CompareSettings,
+    CompressSettings,
     CellSettings,
     DomainTuneSettings,
     PretrainSettings,
@@ -59,6 +60,7 @@ def check_compare(given: dict[str, Any]) -> None:
 CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "adapt": check_adapt,
     "compare": check_compare,
+    "compress": lambda given: complete(CompressSettings, gathered(None, {}, given["assignments"])),
     "encoder domain-tune": lambda given: complete(DomainTuneSettings, gathered(None, {}, given["assignments"])),
     "encoder pretrain": lambda given: complete(PretrainSettings, gathered(None, {}, given["assignments"])),
     "report": lambda given: complete(ReportSettings, gathered(None, {}, given["assignments"])),

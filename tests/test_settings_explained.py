@@ -11,7 +11,7 @@ from pydantic import Field
 
 from acclimate.cli.data_settings import BY_COMMAND
 from acclimate.cli.reading import CorpusSettings
-from acclimate.cli.settings import AdaptSettings, CompareSettings
+from acclimate.cli.settings import AdaptSettings, CompareSettings, CompressSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.compose_parts import OBJECTIVES
 from acclimate.runs.domain_tune import DomainTuneSettings
@@ -22,7 +22,7 @@ from acclimate.settings import Settings, dump_yaml, explained_yaml
 ROOTS: list[type[Settings]] = [
     *BY_COMMAND.values(),
     CorpusSettings,
-    *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings, ServeSettings),
+    *(AdaptSettings, CompareSettings, CompressSettings, DomainTuneSettings, PretrainSettings, ServeSettings),
     *(recipe.options for recipe in RECIPES.values()),
     *(objective.settings for objective in OBJECTIVES.values()),
 ]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.storage import finish_saving as finish_saving
     from acclimate.model.tagger import Tagger as Tagger
+    from acclimate.runs.compress import compress as compress
     from acclimate.runs.task import Task as Task
     from acclimate.runs.train import adapt as adapt
 
@@ -47,6 +48,7 @@ _HOMES = {
     "Task": "acclimate.runs.task",
     "adapt": "acclimate.runs.train",
     "compare": "acclimate.comparison.compare",
+    "compress": "acclimate.runs.compress",
     "evaluate": "acclimate.inference.predict",
     "export_onnx": "acclimate.inference.export",
     "export_transformers": "acclimate.inference.export_transformers",

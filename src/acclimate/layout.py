@@ -18,6 +18,7 @@ SIBLINGS = "siblings"  # the folder of taggers that were trained beside
 COMPARISON = "comparison.json"
 COMPACT = "compact.json"  # what a compact tagger says of itself
 COMMITTEE = "committee"  # stands as the recipe of the student of a committee
+COMPACT_FORM = "compact"  # the folder of a tagger's compact form, in the tagger's own
 BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference import export
 from acclimate.inference.predict import evaluate, guess, guess_terms, predict, word_confidences
+from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
 
@@ -120,6 +122,40 @@ def test_an_export_that_tags_otherwise_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
+def test_an_export_whose_weights_are_damaged_is_not_written(
+    tagger: Tagger, tweets: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnx
+    from onnx import numpy_helper
+
+    write = export._write_graph
+
+    def damaged(tagger: Tagger, encoder: Transformer, file: Path, int8: bool) -> None:
+        write(tagger, encoder, file, int8)
+        model = onnx.load(file)
+        for tensor in model.graph.initializer:
+            values = numpy_helper.to_array(tensor)
+            if values.dtype == np.float32 and values.ndim == 2:
+                noise = np.random.default_rng(0).normal(0, values.std(), values.shape).astype(np.float32)
+                tensor.CopyFrom(numpy_helper.from_array(values + noise, tensor.name))
+        onnx.save(model, file)
+
+    monkeypatch.setattr(export, "_write_graph", damaged)
+    with pytest.raises(InputError, match=r"was not written: .* of tags equal .* differ\).* 99\.9 % are asked for"):
+        export.export_onnx(tagger, tmp_path / "a", tweets)
+    assert not list(tmp_path.iterdir())
+
+
+def test_how_many_tags_differ_is_counted(tagger: Tagger, tweets: Corpus) -> None:
+    other = opinionated(copy.deepcopy(tagger))
+    parity = export.compare(tagger, other, tweets)
+    pairs = zip(predict(tagger, tweets), predict(other, tweets), strict=True)
+    differ = sum(a != b for one, two in pairs for a, b in zip(one.tags or (), two.tags or (), strict=True))
+    assert parity.different_tags == differ > 0
+    assert parity.equal_tags == pytest.approx(1 - differ / tweets.word_count)
+    assert f"({differ} differ)" in str(parity)
+
+
 def test_a_softmax_head_and_int8_weights_come_through(
     build: Callable[..., Tagger], part_of_speech: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +168,20 @@ def test_a_softmax_head_and_int8_weights_come_through(
     assert {entity.label for entity in compact("Anna flew")} <= set(tagger.labels)
     assert b"MatMulInteger" in (tmp_path / "a" / "model.onnx").read_bytes()
     assert not (tmp_path / "a" / "float32.onnx").exists()
+
+
+def test_of_eight_bits_the_matrix_out_of_the_first_feed_forward_layer_is_left_out(
+    tagger: Tagger, tweets: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnx
+
+    monkeypatch.setitem(export._LEAST_EQUAL, "int8", 0.0)  # random weights are not made for few bits
+    export.export_onnx(tagger, tmp_path / "a", tweets, int8=True)
+    graph = onnx.load(tmp_path / "a" / "model.onnx").graph
+    exact = [tuple(weight.dims) for weight in graph.initializer if weight.data_type == onnx.TensorProto.FLOAT]
+    wide, narrow = 24, 16  # of the tiny encoder's layers, of which there are two
+    assert exact.count((wide, narrow)) == 1
+    assert sum(tuple(weight.dims) == (wide, narrow) for weight in graph.initializer) == 2
 
 
 def test_an_lstm_is_refused(build: Callable[..., Tagger], tweets: Corpus, tmp_path: Path) -> None:
@@ -182,12 +232,14 @@ def test_the_commands_export_predict_and_evaluate(tagger: Tagger, tweets: Corpus
     tagger.save(tmp_path / "a")
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(sentence.words) for sentence in tweets) + "\n")
-    shown = run("export", tmp_path / "a", "--to", "onnx", "--text", text)
+    aside = tmp_path / "a-onnx"
+    shown = run("export", tmp_path / "a", "--to", "onnx", "--text", text, "--out", aside)
     assert "a-onnx: " in shown
     assert "100.00 % of tags equal" in shown
-    answers = [run("predict", tmp_path / name, text, "--quiet") for name in ("a", "a-onnx")]
+    assert "(0 differ)" in shown
+    answers = [run("predict", place, text, "--quiet") for place in (tmp_path / "a", aside)]
     assert answers[0] == answers[1]
-    assert "is there already" in run("export", tmp_path / "a", code=2)
-    assert "works on the CPU" in run("predict", tmp_path / "a-onnx", text, "--device", "cuda", code=2)
+    assert "is there already" in run("export", tmp_path / "a", "--out", aside, code=2)
+    assert "works on the CPU" in run("predict", aside, text, "--device", "cuda", code=2)
     with pytest.raises(StorageError, match=r"a compact tagger\. Load it with CompactTagger\.load"):
-        Tagger.load(tmp_path / "a-onnx")
+        Tagger.load(aside)

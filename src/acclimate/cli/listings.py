@@ -137,8 +137,8 @@ def settings_command(
         str,
         typer.Argument(
             metavar="[NAME]",
-            help="A recipe, or compare, reading, pretrain, domain-tune, augment, select, weak-label, collocations, "
-            "inspect, serve.",
+            help="A recipe, or compare, compress, reading, pretrain, domain-tune, augment, select, weak-label, "
+            "collocations, inspect, serve.",
         ),
     ] = "acclimate",
 ) -> None:
@@ -163,13 +163,14 @@ def _settings_named(name: str) -> Settings:
         from acclimate.serving.settings import ServeSettings
 
         return ServeSettings()
-    from acclimate.cli.settings import AdaptSettings, CompareSettings
+    from acclimate.cli.settings import AdaptSettings, CompareSettings, CompressSettings
     from acclimate.cli.task import options_of
     from acclimate.runs.domain_tune import DomainTuneSettings
     from acclimate.runs.pretrain import PretrainSettings
 
     of_commands: dict[str, type[Settings]] = {
         "compare": CompareSettings,
+        "compress": CompressSettings,
         "pretrain": PretrainSettings,
         "domain-tune": DomainTuneSettings,
     }

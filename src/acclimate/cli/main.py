@@ -20,10 +20,11 @@ from acclimate.cli.adapt import adapt_command
 from acclimate.cli.compare import compare_command
 from acclimate.cli.corpora import augment_command, check_command, convert_command, split_command, subset_command
 from acclimate.cli.encoder import domain_tune_command, pretrain_command
+from acclimate.cli.export import compress_command, export_command
 from acclimate.cli.inspect import inspect_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.options import taking_many
-from acclimate.cli.predict import evaluate_command, export_command, predict_command
+from acclimate.cli.predict import evaluate_command, predict_command
 from acclimate.cli.raw_text import collocations_command, select_command
 from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
@@ -161,6 +162,9 @@ app.command("predict", short_help="Tag text with a tagger.")(predict_command)
 app.command("evaluate", short_help="Score a tagger on labelled sentences.")(evaluate_command)
 app.command("export", short_help="Make a tagger compact: fast on a CPU, without torch.")(export_command)
 app.command("serve", short_help="Serve taggers over HTTP, with a page to try them.")(serve_command)
+app.command("compress", cls=taking_many("--text"), short_help="Make a smaller tagger, which learns another's answers.")(
+    compress_command
+)
 app.command("compare", short_help="Compare recipes over several seeds.")(compare_command)
 app.command("report", short_help="Write an HTML page about a run or a comparison, or print a part of it.")(
     report_command

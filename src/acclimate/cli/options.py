@@ -74,7 +74,7 @@ RunOverwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew in a
 Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda; torch: the tagger itself, not its compact form.")]
 TaggerFolder = Annotated[
     str,
     typer.Argument(

@@ -1,4 +1,4 @@
-"""`acclimate predict`, `evaluate` and `export`: a tagger in use."""
+"""`acclimate predict` and `evaluate`: a tagger in use."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def evaluate_command(
     typeless = reading.typeless  # the tagger's own labels become one, too
     corpus = read(gold, reading.model_copy(update={"typeless": False}), tell=warn)
     require_gold(corpus)
-    tagger = load_tagger(tagger_folder, device)
+    tagger = load_tagger(tagger_folder, device, console.print, warn)
     corpus = corpus.open_to(tagger.labels)
     if not typeless:
         require_comparable(tagger, corpus)
@@ -269,71 +269,3 @@ def evaluate_command(
         save(encoded(f"{json.dumps(report.as_dict(), ensure_ascii=False, indent=1)}\n"), errors)
         if not as_json:
             typer.echo(f"\n{report.render()}")
-
-
-class Form(StrEnum):
-    onnx = "onnx"
-    transformers = "transformers"
-
-
-def export_command(
-    tagger_folder: TaggerFolder,
-    to: Annotated[
-        Form, typer.Option("--to", help="onnx: a compact tagger, without torch; transformers: for pipelines.")
-    ] = Form.onnx,
-    int8: Annotated[bool, typer.Option("--int8", help="Weights in 8 bits: smaller and faster.")] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to write.", show_default="TAGGER-onnx, TAGGER-onnx-int8")
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option(metavar="CORPUS", help="Text to compare on.", show_default="the run's target, else news/dev"),
-    ] = None,
-) -> None:
-    """Write a tagger for other programs: a compact one (ONNX, without torch), or a plain transformers folder.
-
-    Example: acclimate export runs/a --to onnx --int8
-
-    It tags the same text as the original first, and tells how many tags are equal.
-    """
-    from acclimate.cli.outputs import check_folder_to_write
-    from acclimate.cli.reading import read
-    from acclimate.inference.loading import tagger_in
-    from acclimate.settings import UsageError
-
-    if int8 and to is not Form.onnx:
-        raise UsageError("--int8 is for --to onnx: leave it out.")
-    folder = tagger_in(tagger_folder)
-    place = out or Path(f"{tagger_folder.rstrip('/')}-{to.value}{'-int8' if int8 else ''}")
-    check_folder_to_write("--out", place, "an export")
-    if place.is_dir() and any(place.iterdir()):
-        raise UsageError(f"{place} is there already. Name another --out, or remove it.")
-    compared = _text_of_run(folder) if text is None else read(text)
-
-    from acclimate.inference.export import export_onnx
-    from acclimate.inference.export_transformers import export_transformers
-    from acclimate.model.tagger import Tagger
-
-    tagger = Tagger.load(folder)
-    parity: object
-    if to is Form.transformers:
-        parity = export_transformers(tagger, place, compared, card=tagger.card)
-    else:
-        parity = export_onnx(tagger, place, compared, int8=int8, card=tagger.card)
-    size = sum(file.stat().st_size for file in place.iterdir()) / 1e6
-    typer.echo(f"{place}: {size:.0f} MB, {parity}")
-
-
-def _text_of_run(folder: Path) -> Corpus:
-    """The text that a run was adapted to; for a tagger without any, bundled news."""
-    from acclimate.cli.reading import PairReadingSettings, read
-    from acclimate.settings import UsageError, complete, load_yaml
-
-    file = folder / "settings.yaml"
-    settings = load_yaml(file) if file.is_file() else {}
-    name = settings.get("target") or settings.get("source") or "news/dev"
-    reading = complete(PairReadingSettings, settings.get("reading", {}), where="reading").of_target()
-    try:
-        return read(name if isinstance(name, str) else name[0], reading.model_copy(update={"map": None}))
-    except (OSError, ValueError) as failure:
-        raise UsageError(f"the run's own text cannot be read ({failure}). Give --text CORPUS to compare on.") from None

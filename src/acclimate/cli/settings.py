@@ -7,12 +7,14 @@ from typing import Any
 
 from pydantic import Field
 
-from acclimate.cli.reading import PairReadingSettings
+from acclimate.cli.reading import PairReadingSettings, ReadingSettings
 from acclimate.comparison.selectors import ALL_SELECTORS
 from acclimate.data.selection.ngram_scores import Measure
+from acclimate.model.shipped import GENERAL
 from acclimate.recipes.catalogue import BASELINE
+from acclimate.runs.compress import CompressTrainingSettings
 from acclimate.runs.settings import CommitteeSettings, RunSettings, SharedSettings
-from acclimate.settings import Settings, SettingsError
+from acclimate.settings import Seed, Settings, SettingsError
 
 
 class CorporaSettings(Settings):
@@ -60,6 +62,27 @@ class AdaptSettings(RunSettings, CorporaSettings):
     """Time that all of the run may take: domain tuning is shortened first, then the other stages; null: no limit."""
     watch: str | None = None
     """Labelled sentences on which the tagger's confidence in the gold tags is recorded during training; null: none."""
+
+
+class CompressSettings(Settings):
+    """One run of `acclimate compress`."""
+
+    tagger: str = GENERAL
+    """Tagger to compress: the folder of a run, or a shipped one by name."""
+    text: tuple[str, ...] = ()
+    """Text to learn on, files or bundled corpora, any tags in it ignored; empty: the text of the tagger's run."""
+    sentences: int = Field(50_000, ge=1)
+    """Maximum number of sentences of the text, drawn at random."""
+    test: str | None = None
+    """Labelled sentences to score tagger and student on; null: the target test of the tagger's run, if it had one."""
+    layers: int = Field(4, ge=1)
+    """Number of layers of the encoder that the student keeps."""
+    reading: ReadingSettings = ReadingSettings()
+    """How files are read."""
+    training: CompressTrainingSettings = CompressTrainingSettings()
+    """How the student learns."""
+    seed: Seed = 1
+    """Random seed."""
 
 
 _MOST_SEEDS = 10_000

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -19,11 +22,13 @@ from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
 from acclimate.model.heads.legal_chain import TagChain
 from acclimate.model.parts import PIECES_AT_ONCE, WORDS_PER_BATCH, Progress, read_in_parts
-from acclimate.model.storage import StorageError, atomic_folder, read_json, verify
+from acclimate.model.storage import StorageError, atomic_folder, listed_files, read_json, verify
 from acclimate.model.text_tagger import TextTagger, What
 from acclimate.settings import Settings, SettingsError, UsageError, complete
 
 DESCRIPTION, MODEL, TOKENIZER, PARITY, SEEN = COMPACT, "model.onnx", "tokenizer.json", "parity.json", "seen.json"
+_COMPUTING = ("tagger.json", "weights.safetensors")
+_SLOWER = ["SkipLayerNormFusion"]  # its kernel for a CPU takes a third of the time of int8; unfused, a tenth of that
 
 
 class CompactDescription(Settings):
@@ -41,6 +46,7 @@ class CompactDescription(Settings):
     padding: int  # numbers of these pieces
     unknown: int | None
     weights: Literal["float32", "int8"]
+    original: str | None = None  # `version_of` the tagger that it was made from; None where that is in no folder
 
 
 class CompactTagger(TextTagger):
@@ -76,12 +82,14 @@ class CompactTagger(TextTagger):
     @classmethod
     def of(cls, folder: Path) -> Self:
         """From a folder without checksums."""
-        try:
-            return cls(folder, complete(CompactDescription, read_json(folder / DESCRIPTION), where=DESCRIPTION))
-        except (KeyError, TypeError, ValueError, OSError) as failure:
-            if isinstance(failure, StorageError | UsageError) and not isinstance(failure, SettingsError):
-                raise
-            raise StorageError(f"{folder}: not a compact tagger this version can read ({failure}).") from failure
+        with _readable(folder):
+            return cls(folder, cls.describe(folder))
+
+    @classmethod
+    def describe(cls, folder: Path) -> CompactDescription:
+        """What a compact tagger says of itself. Its graph is not read."""
+        with _readable(folder):
+            return complete(CompactDescription, read_json(folder / DESCRIPTION), where=DESCRIPTION)
 
     def read(
         self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
@@ -125,8 +133,26 @@ class CompactTagger(TextTagger):
         return chain.marginals(scores).astype(np.float32)
 
 
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """Failures to read a folder, as one kind of error."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OSError) as failure:
+        if isinstance(failure, StorageError | UsageError) and not isinstance(failure, SettingsError):
+            raise
+        raise StorageError(f"{folder}: not a compact tagger this version can read ({failure}).") from failure
+
+
 def is_compact(folder: str | Path) -> bool:
     return (Path(folder) / DESCRIPTION).is_file()
+
+
+def version_of(folder: Path) -> str | None:
+    """The SHA-256 of what a saved tagger computes with, by its manifest; None where there is no tagger."""
+    listed = listed_files(folder) or {}
+    parts = {name: sums for name, sums in listed.items() if name in _COMPUTING or name.startswith("encoder/")}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest() if parts else None
 
 
 def _session(file: Path) -> Any:
@@ -138,7 +164,9 @@ def _session(file: Path) -> Any:
     options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)  # 0: as many as there are cores
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(file), options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+        )
     except Exception as failure:
         raise StorageError(f"{file}: cannot be read as an ONNX graph ({failure}).") from None
 

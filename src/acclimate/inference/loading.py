@@ -3,28 +3,67 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from acclimate.data.problems import InputError
-from acclimate.inference.compact import CompactTagger, is_compact
-from acclimate.layout import has_progress, is_comparison, runs_of_comparison
+from acclimate.inference.compact import PARITY, CompactTagger, is_compact, version_of
+from acclimate.layout import COMPACT_FORM, has_progress, is_comparison, runs_of_comparison
 from acclimate.model.shipped import SHIPPED_TAGGERS, resolved_tagger
-from acclimate.model.storage import MANIFEST
+from acclimate.model.storage import MANIFEST, read_json
 from acclimate.model.text_tagger import TextTagger
 from acclimate.settings import UsageError
 from acclimate.spelling import argument, did_you_mean
 
+ORIGINAL = "torch"  # stands for a device: the tagger itself, on a GPU if there is one
+_DEVICES = ("auto", "cpu", "cuda")
+_OF_GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # without all of them, Linux and macOS have no GPU for torch
+Tell = Callable[[str], object]
 
-def load_tagger(place: str | Path, device: str = "auto") -> TextTagger:
-    """The tagger in a folder, or one of the package by name. A compact one does not wait for torch."""
+
+def load_tagger(
+    place: str | Path, device: str = "auto", tell: Tell = lambda line: None, warn: Tell = lambda line: None
+) -> TextTagger:
+    """The tagger in a folder, or one of the package by name. On a CPU its compact form is taken where there is one;
+    device `torch` asks for the tagger itself. `tell` hears that a form is taken, `warn` why one is not."""
+    _require_known(device, *_DEVICES, ORIGINAL)
     folder = tagger_in(place)
     if is_compact(folder):
         if device not in ("auto", "cpu"):
             raise UsageError(f"{argument('device', device)}: {folder} holds a compact tagger, which works on the CPU.")
         return CompactTagger.load(folder)
+    form = folder / COMPACT_FORM
+    if is_compact(form) and (device == "cpu" or (device == "auto" and not _has_gpu())):
+        obstacle = _obstacle_to(form, folder)
+        if obstacle is None:
+            return _told(CompactTagger.load(form), form, tell)
+        warn(f"{form} is not used: {obstacle}")
     from acclimate.model.tagger import Tagger
 
-    return Tagger.load(folder, choose_device(device))
+    return Tagger.load(folder, choose_device("auto" if device == ORIGINAL else device))
+
+
+def _obstacle_to(form: Path, folder: Path) -> str | None:
+    """Why a compact form does not stand for the tagger in its folder."""
+    if find_spec("onnxruntime") is None:
+        return "it needs onnxruntime. pip install 'acclimate[fast]'"
+    if CompactTagger.describe(form).original == version_of(folder):
+        return None
+    return f"it was made from another version of {folder}. Make it again: acclimate export {folder} --to onnx --int8"
+
+
+def _told(tagger: CompactTagger, form: Path, tell: Tell) -> CompactTagger:
+    equal = 100 * float(read_json(form / PARITY)["equal_tags"])
+    tell(f"Tagging with the compact form in {form} ({tagger.description.weights}; {equal:.1f} % of tags equal).")
+    return tagger
+
+
+def _has_gpu() -> bool:
+    """Whether torch would find a GPU. It is asked only where the system has one: it takes a second to load."""
+    if os.name == "posix" and not any(map(os.path.exists, _OF_GPUS)):
+        return False
+    return choose_device("auto") == "cuda"
 
 
 def tagger_in(place: str | Path) -> Path:
@@ -53,10 +92,9 @@ def require_finished(folder: Path) -> None:
 
 def choose_device(name: str) -> str:
     """`auto` is a GPU where there is one."""
+    _require_known(name, *_DEVICES)
     import torch
 
-    if name not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"{argument('device', name)}: expected auto, cpu or cuda.")
     if name == "cuda" and not torch.cuda.is_available():
         raise UsageError(f"{argument('device', name)}: torch sees no CUDA device here. Use auto or cpu.")
     return "cuda" if name == "auto" and torch.cuda.is_available() else "cpu" if name == "auto" else name
@@ -69,3 +107,8 @@ def visible_gpus() -> list[str]:
     count = torch.cuda.device_count()
     named = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
     return named[:count] if named else [str(number) for number in range(count)]
+
+
+def _require_known(device: str, *known: str) -> None:
+    if device not in known:
+        raise UsageError(f"{argument('device', device)}: expected {', '.join(known[:-1])} or {known[-1]}.")

@@ -18,7 +18,17 @@ from pathlib import Path
 from typing import IO, Any, Literal, ParamSpec, TypeVar
 
 from acclimate.data.problems import InputError
-from acclimate.layout import MEMBERS, REPORT, RUN, TRAINING, has_progress, is_begun, is_comparison, runs_of_comparison
+from acclimate.layout import (
+    COMPACT_FORM,
+    MEMBERS,
+    REPORT,
+    RUN,
+    TRAINING,
+    has_progress,
+    is_begun,
+    is_comparison,
+    runs_of_comparison,
+)
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -122,7 +132,12 @@ def damaged(folder: Path) -> InputError:
 
 
 def finish(folder: Path) -> None:
-    """Remove checkpoints when all is saved."""
+    """Remove checkpoints, and the compact form of an older tagger, when all is saved."""
+    form = folder / COMPACT_FORM
+    if (form / MANIFEST).is_file():
+        remove_listed(form)
+        with suppress(OSError):  # something of the user's own is there
+            form.rmdir()
     training = folder / TRAINING
     (training / RUN).unlink(missing_ok=True)
     for stage in (*training.glob("*/[0-9][0-9]-*"), *training.glob("[0-9][0-9]-*")):

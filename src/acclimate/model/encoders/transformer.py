@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
+from acclimate.data.problems import InputError
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs, Rows, accelerated
 from acclimate.model.encoders.pretrained import ENCODER, load_backbone, load_tokenizer, longest_row, quietly
 from acclimate.settings import Settings
@@ -62,6 +63,27 @@ class Transformer(Encoder):
     def vocabulary_size(self) -> int:  # type: ignore[override]
         model: Any = self.model
         return int(model.get_input_embeddings().num_embeddings)
+
+    @property
+    def layer_count(self) -> int:
+        model: Any = self.model
+        return int(model.config.num_hidden_layers)
+
+    def keep_layers(self, number: int) -> tuple[int, ...]:
+        """Keep so many layers, evenly spaced from the first to the last. Returns their numbers, counted from 0."""
+        model: Any = self.model
+        before = self.layer_count
+        places = [name for name, part in model.named_modules() if _is_stack(part, before)]
+        if len(places) != 1 or any(
+            isinstance(value, list) and len(value) == before for value in vars(model.config).values()
+        ):
+            kind = model.config.model_type
+            raise InputError(f"the layers of an encoder of type {kind} cannot be taken out one by one.")
+        kept = tuple(round(place * (before - 1) / max(1, number - 1)) for place in range(number))
+        stack = model.get_submodule(places[0])
+        model.set_submodule(places[0], nn.ModuleList([stack[place] for place in kept]))
+        model.config.num_hidden_layers = number
+        return kept
 
     def split(self, shared: int | None = None, private: int | None = None) -> None:
         """Two feed-forward layers side by side on the encoder, half its width each unless told otherwise."""
@@ -206,6 +228,11 @@ class Transformer(Encoder):
         place = folder / ENCODER
         model, tokenizer = load_backbone(place, is_verified=True), load_tokenizer(place, is_verified=True)
         return lambda: cls(settings, model, tokenizer)
+
+
+def _is_stack(part: nn.Module, layers: int) -> bool:
+    """Whether these are the layers of an encoder, one after the other."""
+    return isinstance(part, nn.ModuleList) and len(part) == layers and len({type(layer) for layer in part}) == 1
 
 
 def embeds_then_encodes(model: Any) -> bool:
