@@ -14,7 +14,7 @@ import acclimate
 
 PACKAGE = Path(acclimate.__file__).parent
 LAYERS = [
-    *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "runs"),
+    *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "runs", "labelling"),
     *("comparison", "reporting", "reproduction", "cli"),
 ]
 EVERYWHERE = {"layout", "settings", "spelling"}  # stand on no layer, and may be used on all of them
