@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 ALIKE = 0.8  # the share of common shingles (Jaccard) from which two sentences are nearly the same
 BANDS, ROWS = 16, 4  # a pair at 0.8 shares a band with probability 0.9998, one at 0.3 with 0.12, and is then compared
-_LARGE = np.uint64((1 << 61) - 1)
 _VARIABLE = (
     (re.compile(r"https?://\S+|www\.\S+"), "<address>"),
     (re.compile(r"@\w+"), "<mention>"),
@@ -66,12 +65,12 @@ def _plain(word: str) -> str:
 def _bands(shingled: Sequence[frozenset[int]]) -> list[list[bytes]]:
     """The bands of each sentence's signature."""
     dice = np.random.default_rng(0)  # the orders are always the same
-    factors = dice.integers(1, 1 << 28, BANDS * ROWS, dtype=np.uint64)
-    shifts = dice.integers(0, 1 << 60, BANDS * ROWS, dtype=np.uint64)
+    factors = dice.integers(0, 1 << 64, BANDS * ROWS, dtype=np.uint64) | np.uint64(1)
+    shifts = dice.integers(0, 1 << 64, BANDS * ROWS, dtype=np.uint64)
     return [_bands_of(own, factors, shifts) for own in shingled]
 
 
 def _bands_of(own: frozenset[int], factors: NDArray[np.uint64], shifts: NDArray[np.uint64]) -> list[bytes]:
     codes = np.fromiter(own, np.uint64, len(own))
-    least = ((codes[:, None] * factors + shifts) % _LARGE).min(0)  # (order)
+    least = (codes[:, None] * factors + shifts).min(0)  # (order); products wrap around, which mixes them
     return [band.tobytes() for band in least.reshape(BANDS, ROWS)]
