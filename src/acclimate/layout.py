@@ -19,6 +19,11 @@ COMPARISON = "comparison.json"
 COMPACT = "compact.json"  # what a compact tagger says of itself
 COMMITTEE = "committee"  # stands as the recipe of the student of a committee
 COMPACT_FORM = "compact"  # the folder of a tagger's compact form, in the tagger's own
+LABELLING = "labelling.json"  # what a session of labelling was begun with
+SENTENCES = "sentences.jsonl"  # of such a session
+ANSWERS = "answers.jsonl"  # its log
+HELD_BACK = "held-back"  # the folder in it that is read as the sentences to score on
+ROUNDS = "rounds"  # the folder in it of what was learnt
 BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
 
 

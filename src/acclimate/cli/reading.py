@@ -15,6 +15,7 @@ from acclimate.cli.outputs import ReadingBar, stderr_console, warn
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
+from acclimate.data.readers.labelling import is_session
 from acclimate.data.reading import (
     BUNDLED,
     FORMATS,
@@ -227,7 +228,7 @@ def _parts(place: str) -> list[str]:
 
 def corpora_in(folder: Path) -> list[str]:
     """The files of a folder, the training part first; none of one that is a corpus itself."""
-    if any(folder.glob("*.ann")) or (folder / "state.json").is_file():  # of brat, or saved by `datasets`
+    if is_session(folder) or any(folder.glob("*.ann")) or (folder / "state.json").is_file():  # brat's, `datasets`'
         return []
     files = [path for path in folder.iterdir() if _plain_name(path).endswith(_SUFFIXES) and "LICENSE" not in path.name]
     if not files:

@@ -105,9 +105,9 @@ class AcclimateComponent:
         found: list[list[tuple[Span, float]]] = [[] for _ in docs]
         answers = self.tagger.spans(Corpus.of(sentences, kind=self.tagger.labels.kind)) if sentences else []
         for (number, places), spans in zip(owners, answers, strict=True):
-            for span, score in spans:
+            for span in spans:
                 start, end = places[span.start], places[span.end - 1] + 1
-                found[number].append((Span(docs[number], start, end, label=span.label), score))
+                found[number].append((Span(docs[number], start, end, label=span.label), span.score))
         for doc, spans_of_doc in zip(docs, found, strict=True):
             self._set(doc, spans_of_doc)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, Span, convert_tags, spans_from_tags
+from acclimate.data.soft_labels import ScoredSpan
 from acclimate.data.words import find_sentences, find_words, grouped
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.model.heads.legal_chain import TagChain
@@ -135,19 +136,19 @@ class TextTagger(OnTheHub):
                 owners.append(number)
         result = [Entities(text) for text in texts]
         for owner, sentence, spans in zip(owners, sentences, self.spans(Corpus.of(sentences)), strict=True):
-            result[owner].extend(_entity(sentence, span, score) for span, score in spans)
+            result[owner].extend(_entity(sentence, span) for span in spans)
         return result
 
-    def spans(self, corpus: Corpus) -> list[list[tuple[Span, float]]]:
+    def spans(self, corpus: Corpus) -> list[list[ScoredSpan]]:
         """The spans of each sentence, each with the probability that exactly this span has this label. Plain tags: each
         word is a span."""
-        found: list[list[tuple[Span, float]]] = [[] for _ in corpus]
+        found: list[list[ScoredSpan]] = [[] for _ in corpus]
         chain = self.chain()
         for number, answer in self.read(corpus, "decisions"):
             found[number] = self._spans_in(answer, chain)
         return found
 
-    def _spans_in(self, answer: NDArray[Any], chain: TagChain) -> list[tuple[Span, float]]:
+    def _spans_in(self, answer: NDArray[Any], chain: TagChain) -> list[ScoredSpan]:
         numbers, shares, scores = answer[:, 0].astype(np.int64), answer[:, 1], answer[:, 2:]
         tags = self.spell(numbers.tolist())
         if self.labels.kind == "plain":
@@ -159,8 +160,8 @@ class TextTagger(OnTheHub):
             # where types have a head of their own, the chain knows bare spans
             bare = None if chain.tags == self.tags else chain.tags[-1].partition("-")[2]
             probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
-        shared = [probability * float(shares[s.start]) for s, probability in zip(spans, probabilities, strict=True)]
-        return list(zip(spans, shared, strict=True))
+        pairs = zip(spans, probabilities, strict=True)
+        return [ScoredSpan(s.start, s.end, s.label, share * float(shares[s.start])) for s, share in pairs]
 
 
 def _is_missing(value: Any) -> bool:
@@ -169,8 +170,8 @@ def _is_missing(value: Any) -> bool:
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _entity(sentence: Sentence, span: Span, score: float) -> Entity:
+def _entity(sentence: Sentence, span: ScoredSpan) -> Entity:
     assert sentence.text is not None
     assert sentence.offsets is not None
     start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
-    return Entity(span.label, sentence.text[start:end], start, end, score)
+    return Entity(span.label, sentence.text[start:end], start, end, span.score)
