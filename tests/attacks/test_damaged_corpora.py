@@ -385,7 +385,8 @@ def test_whatever_happens_to_a_file_it_is_read_or_refused(format: str, shelf: Sh
             if corpus is not None and skip_bad:
                 account = ACCOUNTS.get(corpus.notes.format)
                 assert account is None or account(content, corpus), (corpus.notes, corpus.sentences, content)
-    assert min(outcomes.values()) > FILES / 100  # or the damage is too small, or too great
+    rare = 1000 if format == "docbin" else 100  # it is compressed with a checksum, which sees nearly all damage
+    assert min(outcomes.values()) > FILES / rare  # or the damage is too small, or too great
 
 
 @pytest.mark.parametrize("format", ["gz", "xz"])

@@ -104,6 +104,6 @@ def test_a_shortened_run_goes_on_as_it_was_begun(
     longer = [*words, "--set", "options.updates=100", "--minutes", "0.001", "--out", tmp_path / "a"]
     with ctrl_c_after(6):
         acclimate(*longer, code=130)
-    monkeypatch.setattr("acclimate.cli.adapt_run.expected_cost", lambda *words: pytest.fail("timed again"))
+    monkeypatch.setattr("acclimate.runs.budget.expected_cost", lambda *words: pytest.fail("timed again"))
     acclimate(*longer)
     assert stages_of(tmp_path / "a")["domain-tuning"] == 10

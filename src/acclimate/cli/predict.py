@@ -147,7 +147,7 @@ def _predict_one(settings: Tagging, text: str, out: Path | None) -> None:
     format = settings.format or ("conll" if out is None or is_text else None)
     check_place_to_write("--out", out, settings.overwrite, [text], format, has_tags=True)
     console = stderr_console(settings.quiet)
-    place = TaggerPlace.of(settings.tagger_folder, settings.device)
+    place = TaggerPlace.of(settings.tagger_folder, settings.device, console.print, warn)
     with settings.workers(place) as workers:
         at_once = words_at_once(settings.dask is None and place.on_gpu(), text == "-")
         stream = read_stream(text, settings.reading, at_once)

@@ -66,7 +66,7 @@ def predict_files(settings: Tagging, files: Sequence[str], out: Path, shard: str
         if shard
         else f"{count(len(files), 'file')}, to {out}"
     )
-    place = TaggerPlace.of(settings.tagger_folder, settings.device)
+    place = TaggerPlace.of(settings.tagger_folder, settings.device, console.print, warn)
     tagger = FileTagger(place, settings.format, settings.soft, settings.reading.options(), settings.overwrite)
     out.mkdir(parents=True, exist_ok=True)
     failed: list[Outcome] = []

@@ -25,23 +25,40 @@ Tell = Callable[[str], object]
 def load_tagger(
     place: str | Path, device: str = "auto", tell: Tell = lambda line: None, warn: Tell = lambda line: None
 ) -> TextTagger:
-    """The tagger in a folder, or one of the package by name. On a CPU its compact form is taken where there is one;
-    device `torch` asks for the tagger itself. `tell` hears that a form is taken, `warn` why one is not."""
+    """The tagger in a folder, or one of the package by name, in the form that `choose_form` takes."""
+    return load_form(*choose_form(place, device, tell, warn))
+
+
+def choose_form(
+    place: str | Path, device: str = "auto", tell: Tell = lambda line: None, warn: Tell = lambda line: None
+) -> tuple[Path, str]:
+    """The folder to load, and the device. On a CPU it is that of the compact form where there is one; device `torch` asks
+    for the tagger itself. `tell` hears that a form is taken, `warn` why one is not."""
     _require_known(device, *_DEVICES, ORIGINAL)
     folder = tagger_in(place)
     if is_compact(folder):
         if device not in ("auto", "cpu"):
             raise UsageError(f"{argument('device', device)}: {folder} holds a compact tagger, which works on the CPU.")
-        return CompactTagger.load(folder)
+        return folder, "cpu"
     form = folder / COMPACT_FORM
     if is_compact(form) and (device == "cpu" or (device == "auto" and not _has_gpu())):
         obstacle = _obstacle_to(form, folder)
         if obstacle is None:
-            return _told(CompactTagger.load(form), form, tell)
+            weights = CompactTagger.describe(form).weights
+            equal = 100 * float(read_json(form / PARITY)["equal_tags"])
+            tell(f"Tagging with the compact form in {form} ({weights}; {equal:.1f} % of tags equal).")
+            return form, "cpu"
         warn(f"{form} is not used: {obstacle}")
+    return folder, "auto" if device == ORIGINAL else device
+
+
+def load_form(folder: Path, device: str) -> TextTagger:
+    """What `choose_form` chose."""
+    if is_compact(folder):
+        return CompactTagger.load(folder)
     from acclimate.model.tagger import Tagger
 
-    return Tagger.load(folder, choose_device("auto" if device == ORIGINAL else device))
+    return Tagger.load(folder, choose_device(device))
 
 
 def _obstacle_to(form: Path, folder: Path) -> str | None:
@@ -51,12 +68,6 @@ def _obstacle_to(form: Path, folder: Path) -> str | None:
     if CompactTagger.describe(form).original == version_of(folder):
         return None
     return f"it was made from another version of {folder}. Make it again: acclimate export {folder} --to onnx --int8"
-
-
-def _told(tagger: CompactTagger, form: Path, tell: Tell) -> CompactTagger:
-    equal = 100 * float(read_json(form / PARITY)["equal_tags"])
-    tell(f"Tagging with the compact form in {form} ({tagger.description.weights}; {equal:.1f} % of tags equal).")
-    return tagger
 
 
 def _has_gpu() -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from acclimate.data.corpus import Corpus
 from acclimate.data.processes import CONTEXT, cores, done_side_by_side, processes
 from acclimate.inference.compact import is_compact
-from acclimate.inference.loading import choose_device, load_tagger, tagger_in, visible_gpus
+from acclimate.inference.loading import Tell, choose_device, choose_form, load_form, tagger_in, visible_gpus
 from acclimate.inference.predict import guess, predict
 from acclimate.model.shipped import SHIPPED_TAGGERS
 from acclimate.model.storage import MANIFEST, StorageError
@@ -37,11 +37,13 @@ class TaggerPlace:
     fingerprint: str = ""
 
     @classmethod
-    def of(cls, place: str | Path, device: str = "auto") -> TaggerPlace:
-        """The tagger in a folder, or one of the package by name."""
-        folder = tagger_in(place)
-        name = place if isinstance(place, str) and place in SHIPPED_TAGGERS else str(folder.absolute())
-        return cls(name, device, _fingerprint(folder))
+    def of(
+        cls, place: str | Path, device: str = "auto", tell: Tell = lambda line: None, warn: Tell = lambda line: None
+    ) -> TaggerPlace:
+        """The tagger in a folder, or one of the package by name; its compact form where `choose_form` takes that."""
+        folder, device = choose_form(place, device, tell, warn)
+        is_shipped = isinstance(place, str) and place in SHIPPED_TAGGERS  # elsewhere on another machine
+        return cls(str(place) if is_shipped else str(folder.absolute()), device, _fingerprint(folder))
 
     def on_gpu(self) -> bool:
         """Whether a process here would tag on a GPU."""
@@ -55,10 +57,11 @@ class TaggerPlace:
 
 @lru_cache(4)
 def _loaded(wanted: TaggerPlace) -> TextTagger:
-    if _fingerprint(tagger_in(wanted.place)) != wanted.fingerprint:
+    folder = tagger_in(wanted.place)
+    if _fingerprint(folder) != wanted.fingerprint:
         problem = "this process sees another tagger there than the one that it was asked to use."
         raise StorageError(f"{wanted.place}: {problem} Give all machines the same folder, and start again.")
-    return load_tagger(wanted.place, wanted.device)
+    return load_form(folder, wanted.device)
 
 
 def _settle_in_copy() -> None:
