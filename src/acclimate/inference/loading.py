@@ -32,8 +32,8 @@ def load_tagger(
 def choose_form(
     place: str | Path, device: str = "auto", tell: Tell = lambda line: None, warn: Tell = lambda line: None
 ) -> tuple[Path, str]:
-    """The folder to load, and the device. On a CPU it is that of the compact form where there is one; device `torch` asks
-    for the tagger itself. `tell` hears that a form is taken, `warn` why one is not."""
+    """The folder to load, and the device: on a CPU that of the compact form where there is one; device `torch` asks for
+    the tagger itself. `tell` hears that a form is taken, `warn` why one is not."""
     _require_known(device, *_DEVICES, ORIGINAL)
     folder = tagger_in(place)
     if is_compact(folder):
