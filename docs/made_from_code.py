@@ -19,6 +19,7 @@ from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
+from acclimate.serving.settings import ServeSettings
 from acclimate.settings import Settings
 
 MARK = re.compile(r"^<!-- made from the code: ([a-z-]+) -->$", re.MULTILINE)
@@ -120,6 +121,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings-of-compare": lambda: settings_of(CompareSettings()),
     "settings-of-pretrain": lambda: settings_of(PretrainSettings()),
     "settings-of-domain-tune": lambda: settings_of(DomainTuneSettings()),
+    "settings-of-serve": lambda: settings_of(ServeSettings()),
     "settings-of-recipes": recipe_settings,
 }
 

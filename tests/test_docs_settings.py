@@ -20,6 +20,7 @@ from acclimate.reproduction.table import CellSettings, cells_of, find_table
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
 from acclimate.runs.settings import RunSettings
+from acclimate.serving.settings import ServeSettings
 from acclimate.settings import SettingsError, complete, gathered
 from acclimate.training.settings import TrainingSettings
 from doc_pages import COMMANDS, DOCS, MARKDOWN, command_of, examples, name_of, running_text, understood
@@ -33,6 +34,7 @@ OF_COMMANDS: tuple[Any, ...] = (
     DomainTuneSettings,
     PretrainSettings,
     ReportSettings,
+    ServeSettings,
 )
 TODAY = [page for page in MARKDOWN if page.stem != "CHANGELOG"]  # which tells of what was, too
 OPTIONS = [options_of(name) for name in (*RECIPES, AUTO)]
@@ -60,6 +62,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "encoder domain-tune": lambda given: complete(DomainTuneSettings, gathered(None, {}, given["assignments"])),
     "encoder pretrain": lambda given: complete(PretrainSettings, gathered(None, {}, given["assignments"])),
     "report": lambda given: complete(ReportSettings, gathered(None, {}, given["assignments"])),
+    "serve": lambda given: complete(ServeSettings, gathered(None, {}, given["assignments"])),
     "papers reproduce": lambda given: cells_of(find_table(given["name"]), given["scale"].value, given["assignments"]),
 }
 
@@ -92,7 +95,9 @@ def test_the_names_behind_set_in_the_running_text_are_those_of_settings(page: Pa
 
 @pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS / "how-to")], ids=name_of)
 def test_settings_named_in_a_guide_are_settings(page: Path) -> None:
-    for name in re.findall(r"`((?:options|training|tagger|policy|reading|masks)\.[a-z][\w.]*)", running_text(page)):
+    for name in re.findall(
+        r"`((?:options|training|tagger|policy|reading|masks|serve)\.[a-z][\w.]*)", running_text(page)
+    ):
         assert is_setting(name.split("."), OF_COMMANDS), name
 
 

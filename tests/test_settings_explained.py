@@ -16,12 +16,13 @@ from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.compose_parts import OBJECTIVES
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
+from acclimate.serving.settings import ServeSettings
 from acclimate.settings import Settings, dump_yaml, explained_yaml
 
 ROOTS: list[type[Settings]] = [
     *BY_COMMAND.values(),
     CorpusSettings,
-    *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings),
+    *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings, ServeSettings),
     *(recipe.options for recipe in RECIPES.values()),
     *(objective.settings for objective in OBJECTIVES.values()),
 ]

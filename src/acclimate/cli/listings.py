@@ -138,7 +138,7 @@ def settings_command(
         typer.Argument(
             metavar="[NAME]",
             help="A recipe, or compare, reading, pretrain, domain-tune, augment, select, weak-label, collocations, "
-            "inspect.",
+            "inspect, serve.",
         ),
     ] = "acclimate",
 ) -> None:
@@ -159,6 +159,10 @@ def _settings_named(name: str) -> Settings:
         return BY_COMMAND[name]()
     if name == "reading":
         return CorpusSettings()
+    if name == "serve":
+        from acclimate.serving.settings import ServeSettings
+
+        return ServeSettings()
     from acclimate.cli.settings import AdaptSettings, CompareSettings
     from acclimate.cli.task import options_of
     from acclimate.runs.domain_tune import DomainTuneSettings

@@ -27,6 +27,7 @@ from acclimate.cli.predict import evaluate_command, export_command, predict_comm
 from acclimate.cli.raw_text import collocations_command, select_command
 from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
+from acclimate.cli.serve import serve_command
 from acclimate.cli.weak_label import weak_label_command
 from acclimate.spelling import describe_failure, spelled_by
 
@@ -159,6 +160,7 @@ app.command("adapt", cls=taking_many("--target-text", "--pool"), short_help="Ada
 app.command("predict", short_help="Tag text with a tagger.")(predict_command)
 app.command("evaluate", short_help="Score a tagger on labelled sentences.")(evaluate_command)
 app.command("export", short_help="Make a tagger compact: fast on a CPU, without torch.")(export_command)
+app.command("serve", short_help="Serve taggers over HTTP, with a page to try them.")(serve_command)
 app.command("compare", short_help="Compare recipes over several seeds.")(compare_command)
 app.command("report", short_help="Write an HTML page about a run or a comparison, or print a part of it.")(
     report_command

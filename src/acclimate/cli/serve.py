@@ -1,0 +1,56 @@
+"""`acclimate serve`: taggers behind HTTP, and a page to try them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from acclimate.cli.options import Device, set_option
+
+
+def serve_command(
+    taggers: Annotated[
+        list[str],
+        typer.Argument(metavar="TAGGER...", help="Folders of runs or exports, or general; NAME=TAGGER names one."),
+    ],
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: every one.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    assignments: Annotated[list[str] | None, set_option("serve", "serve.X=Y")] = None,
+    device: Device = "auto",
+) -> None:
+    """Answer requests for entities over HTTP, and show a page to try taggers on.
+
+    Example: acclimate serve runs/a general --port 8000
+
+    A run's tagger before adaptation is served beside it. Ctrl-C and SIGTERM let requests in work end.
+    """
+    from acclimate.settings import UsageError, complete, with_assignments
+
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise UsageError("serving needs starlette and uvicorn. pip install 'acclimate[serve]'") from None
+
+    from acclimate.cli.outputs import warn
+    from acclimate.serving.app import Service
+    from acclimate.serving.server import TOKEN, bind, hosts_of, is_local, serve, token_of, url_of
+    from acclimate.serving.settings import ServeSettings
+    from acclimate.serving.taggers import load_taggers
+
+    settings = complete(ServeSettings, with_assignments({}, assignments or ()), where="serve").serve
+    token = token_of(settings)
+    made = bind(host, port)
+    with made:
+        if token is None and not is_local(made):
+            warn(f"Everybody who reaches {url_of(made)} can use this server: set {TOKEN} to ask for a token.")
+        served = load_taggers(taggers, device, settings.before)
+        line = f"{url_of(made)} serves {', '.join(one.name for one in served)}. Ctrl-C stops it."
+
+        def announce() -> None:
+            typer.echo(line)
+            sys.stdout.flush()
+
+        serve(Service(served, settings), made, hosts_of(made, host, settings), token, announce)

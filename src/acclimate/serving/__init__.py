@@ -1,0 +1,1 @@
+"""Taggers behind HTTP: requests → batches → answers."""

@@ -1,0 +1,96 @@
+"""The taggers of a server by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acclimate.data.corpus import Corpus
+from acclimate.inference.compact import CompactTagger
+from acclimate.inference.loading import load_tagger, tagger_in
+from acclimate.inference.predict import predict
+from acclimate.layout import BEFORE
+from acclimate.model.storage import MANIFEST
+from acclimate.model.text_tagger import Entities, TextTagger
+from acclimate.settings import UsageError
+
+_NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
+_CARD_LINES = 6
+
+
+@dataclass(frozen=True)
+class ServedTagger:
+    """A tagger, how it is called, and what its folder says of it."""
+
+    name: str
+    tagger: TextTagger
+    card: str = ""
+    before: str | None = None
+
+    @property
+    def form(self) -> str:
+        return "compact" if isinstance(self.tagger, CompactTagger) else "torch"
+
+    @property
+    def reads_alone(self) -> bool:
+        """Whether a text must have a batch of its own: 8-bit graphs scale numbers by all that is in a batch."""
+        return isinstance(self.tagger, CompactTagger) and self.tagger.description.weights == "int8"
+
+    def entities(self, texts: Sequence[str]) -> list[Entities]:
+        return list(self.tagger.pipe(texts, batch_size=max(1, len(texts))))
+
+    def tags(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Of a sentence without words there are none."""
+        filled = [words for words in sentences if words]
+        tagged = iter(predict(self.tagger, Corpus.of_texts(filled)) if filled else ())
+        return [list(next(tagged).tags or ()) if words else [] for words in sentences]
+
+    def as_dict(self) -> dict[str, Any]:
+        labels, kind = list(self.tagger.labels.names), self.tagger.labels.kind
+        return {
+            "name": self.name,
+            "labels": labels,
+            "kind": kind,
+            "form": self.form,
+            "before": self.before,
+            "card": self.card,
+        }
+
+
+def load_taggers(specs: Sequence[str], device: str = "auto", before: bool = True) -> list[ServedTagger]:
+    """The taggers that `RUN` or `name=RUN` name; of a run also the one before, as `name/before`."""
+    found: dict[str, str] = {}
+    for spec in specs:
+        name, place = _named(spec)
+        if name in found:
+            raise UsageError(
+                f"{found[name]} and {place} would both be called {name}. Give one another name: other={place}"
+            )
+        found[name] = place
+    return [served for name, place in found.items() for served in _load(name, place, device, before)]
+
+
+def _named(spec: str) -> tuple[str, str]:
+    match = _NAMED.fullmatch(spec)
+    if match and not Path(spec).exists():
+        return match[1], match[2]
+    return Path(spec).resolve().name or spec, spec
+
+
+def _load(name: str, place: str, device: str, before: bool) -> Iterator[ServedTagger]:
+    folder = tagger_in(place)
+    other = folder / BEFORE
+    has_before = before and (other / MANIFEST).is_file()
+    beside = f"{name}/{BEFORE}" if has_before else None
+    yield ServedTagger(name, load_tagger(place, device), _card(folder), beside)
+    if beside is not None:
+        yield ServedTagger(beside, load_tagger(other, device), _card(other))
+
+
+def _card(folder: Path) -> str:
+    file = folder / "README.md"
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
+    return "\n".join([line for line in lines if line.strip()][:_CARD_LINES])
