@@ -15,7 +15,7 @@ import acclimate
 PACKAGE = Path(acclimate.__file__).parent
 LAYERS = [
     *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "runs"),
-    *("comparison", "reporting", "reproduction", "serving", "cli"),
+    *("comparison", "reporting", "reproduction", "serving", "labelling", "cli"),
 ]
 EVERYWHERE = {"layout", "settings", "spelling"}  # stand on no layer, and may be used on all of them
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py"))

@@ -16,6 +16,11 @@ BEFORE = "before"  # the folder of the tagger that the adapted one is compared w
 MEMBERS = "members"  # the folder of the runs that teach a student
 COMPARISON = "comparison.json"
 COMPACT = "compact.json"  # what a compact tagger says of itself
+LABELLING = "labelling.json"  # what a session of labelling was begun with
+SENTENCES = "sentences.jsonl"  # of such a session
+ANSWERS = "answers.jsonl"  # its log
+HELD_BACK = "held-back"  # the folder in it that is read as the sentences to score on
+ROUNDS = "rounds"  # the folder in it of what was learnt
 BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
 
 

@@ -12,6 +12,7 @@ from acclimate.cli.outputs import ReadingBar, stderr_console, warn
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
+from acclimate.data.readers.labelling import is_session
 from acclimate.data.reading import (
     BUNDLED,
     FORMATS,
@@ -219,7 +220,7 @@ def _parts(place: str) -> list[str]:
     folder = Path(place)
     if "/" not in place and is_bundled(place):
         return [f"{place}/{part}" for part in PARTS]
-    if not folder.is_dir() or any(folder.glob("*.ann")):  # a brat folder is one corpus
+    if not folder.is_dir() or is_session(folder) or any(folder.glob("*.ann")):  # a brat folder is one corpus
         return [place]
     files = [path for path in folder.iterdir() if _plain_name(path).endswith(_SUFFIXES) and "LICENSE" not in path.name]
     if not files:

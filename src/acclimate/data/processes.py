@@ -68,10 +68,10 @@ def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, .
         initializer(*arguments)
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process when its parent is killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:

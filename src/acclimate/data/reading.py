@@ -24,6 +24,7 @@ from acclimate.data.readers.annotation_tools import (
 from acclimate.data.readers.columns import read_columns, read_conllu, read_text
 from acclimate.data.readers.detection import detect_format, is_guessed
 from acclimate.data.readers.jsonl import read_jsonl
+from acclimate.data.readers.labelling import read_labelling
 from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
 from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv
 from acclimate.data.readers.tagging import to_sentences
@@ -45,6 +46,7 @@ FORMATS: dict[str, Reader] = {
     "brat": read_brat,
     "docbin": read_docbin,
     "hub": read_hub,
+    "labelling": read_labelling,
     "csv": read_csv,
     "tsv": read_tsv,
     "parquet": read_parquet,
@@ -129,7 +131,7 @@ def read_source(source: Source, options: ReadingOptions, format: str | None = No
     skipped, misses = tuple(log.skipped), tuple(log.border_misses)
     remarks = guesses + log.remarks
     notes = ReadingNotes(format, result.scheme, result.repaired, skipped, misses, remarks, log.annotators)
-    return Corpus(result.sentences, name or corpus_name(source), result.kind, notes)
+    return Corpus(result.sentences, name or corpus_name(source), result.kind, notes, log.annotates)
 
 
 def guess_remark(source: Source, format: str) -> tuple[str, ...]:

@@ -5,13 +5,13 @@ Unlike `scores.score` it needs no whole corpus in memory, so that text can be la
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.schemes import TYPELESS, Span
+from acclimate.data.schemes import TYPELESS, Span, has_open_tags, spans_from_tags
 from acclimate.evaluation.counts import Tally, judged_spans, match_spans
 from acclimate.evaluation.table import HEADER, Row, align, row
 
@@ -87,3 +87,55 @@ def _rows(tallies: Iterable[tuple[str, Tally]]) -> list[Row]:
 
 def _as_dicts(tallies: dict[str, Tally]) -> dict[str, Any]:
     return {label: tally.as_dict() for label, tally in sorted(tallies.items())}
+
+
+@dataclass(frozen=True)
+class AnnotatorAgreement:
+    """How far two annotators agree: F1 of their spans, and Cohen's kappa of their words' tags (None: no chance of any).
+
+    Words that either left open count in neither."""
+
+    sentences: int
+    words: int
+    spans: Tally
+    kappa: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        spans = self.spans.as_dict()
+        return {
+            "sentences": self.sentences,
+            "words": self.words,
+            "f1": spans["f1"],
+            "kappa": self.kappa,
+            "spans": spans,
+        }
+
+
+def annotator_agreement(pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> AnnotatorAgreement:
+    """Of the tags that both gave the same sentences."""
+    tally, both, sentences = Tally(), Counter[tuple[str, str]](), 0
+    for one, other in pairs:
+        sentences += 1
+        places = [place for place, pair in enumerate(zip(one, other, strict=True)) if not has_open_tags(pair)]
+        both.update((one[place], other[place]) for place in places)
+        decided = set(places)
+        spans = [
+            [span for span in spans_from_tags(tags) if decided.issuperset(range(span.start, span.end))]
+            for tags in (one, other)
+        ]
+        tally += Tally.of(*spans)
+    return AnnotatorAgreement(sentences, both.total(), tally, cohens_kappa(both))
+
+
+def cohens_kappa(both: Mapping[tuple[str, str], int]) -> float | None:
+    """Agreement beyond chance (Cohen 1960) of counted pairs of tags; None where both always gave one and the same."""
+    total = sum(both.values())
+    mine, theirs = Counter[str](), Counter[str]()
+    for (one, other), times in both.items():
+        mine[one] += times
+        theirs[other] += times
+    by_chance = sum(mine[tag] * theirs[tag] for tag in mine)  # times total squared
+    if not total or by_chance == total * total:
+        return None
+    agreed = sum(times for (one, other), times in both.items() if one == other)
+    return (agreed * total - by_chance) / (total * total - by_chance)

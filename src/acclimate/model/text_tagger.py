@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, Span, convert_tags, spans_from_tags
+from acclimate.data.soft_labels import ScoredSpan
 from acclimate.data.words import find_sentences, find_words, grouped
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.model.heads.legal_chain import TagChain
@@ -129,15 +130,20 @@ class TextTagger:
                 sentences.append(Sentence(tuple(text[one:other] for one, other in offsets), None, text, offsets))
                 owners.append(number)
         found: list[list[Entity]] = [[] for _ in sentences]
-        chain = self.chain()
-        for number, answer in self.read(Corpus.of(sentences), "decisions"):
-            found[number] = self._entities_in(sentences[number], answer, chain)
+        for number, spans in self.scored_spans(Corpus.of(sentences)):
+            found[number] = _entities_in(sentences[number], spans)
         result = [Entities(text) for text in texts]
         for owner, entities in zip(owners, found, strict=True):
             result[owner].extend(entities)
         return result
 
-    def _entities_in(self, sentence: Sentence, answer: NDArray[Any], chain: TagChain) -> list[Entity]:
+    def scored_spans(self, corpus: Corpus) -> Iterator[tuple[int, list[ScoredSpan]]]:
+        """Sentence numbers, and the predicted spans with the probability that exactly this span has this label."""
+        chain = self.chain()
+        for number, answer in self.read(corpus, "decisions"):
+            yield number, self._spans_in(answer, chain)
+
+    def _spans_in(self, answer: NDArray[Any], chain: TagChain) -> list[ScoredSpan]:
         numbers, shares, scores = answer[:, 0].astype(np.int64), answer[:, 1], answer[:, 2:]
         tags = self.spell(numbers.tolist())
         if self.labels.kind == "plain":
@@ -149,11 +155,15 @@ class TextTagger:
             # where types have a head of their own, the chain knows bare spans
             bare = None if chain.tags == self.tags else chain.tags[-1].partition("-")[2]
             probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
-        assert sentence.text is not None
-        assert sentence.offsets is not None
-        entities = []
-        for span, probability in zip(spans, probabilities, strict=True):
-            start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
-            score = probability * float(shares[span.start])
-            entities.append(Entity(span.label, sentence.text[start:end], start, end, score))
-        return entities
+        pairs = zip(spans, probabilities, strict=True)
+        return [ScoredSpan(s.start, s.end, s.label, found * float(shares[s.start])) for s, found in pairs]
+
+
+def _entities_in(sentence: Sentence, spans: Iterable[ScoredSpan]) -> list[Entity]:
+    assert sentence.text is not None
+    assert sentence.offsets is not None
+    entities = []
+    for span in spans:
+        start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
+        entities.append(Entity(span.label, sentence.text[start:end], start, end, span.score))
+    return entities

@@ -15,6 +15,7 @@ from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, 
 from acclimate.data.readers.source import Source, inner_name
 from acclimate.data.readers.tables import PREFIX
 from acclimate.data.schemes import is_outside, looks_like_span_tag, names_a_span
+from acclimate.layout import LABELLING
 from acclimate.spelling import argument
 
 BY_SUFFIX = {
@@ -68,13 +69,15 @@ def _suffix(source: Source) -> str:
 
 def _of_folder(source: Source) -> str:
     names = [inner_name(path.name) for path in source.path.iterdir()]
+    if LABELLING in names:
+        return "labelling"
     if any(name.endswith(".ann") for name in names):
         return "brat"
     if {"dataset_info.json", "dataset_dict.json", "state.json"} & set(names):
         return "hub"
     if any(name.endswith(".txt") for name in names):
         return "text"
-    expected = "brat's .ann and .txt files, a folder saved by `datasets`, or .txt files"
+    expected = "brat's .ann and .txt files, a folder saved by `datasets`, one of `acclimate label`, or .txt files"
     raise InputError(f"nothing in this folder can be read; expected {expected}.", file=source.name)
 
 

@@ -130,6 +130,7 @@ class ReadingLog:
     skipped: list[Skipped] = field(default_factory=list)
     border_misses: list[BorderMiss] = field(default_factory=list)
     annotators: tuple[AnnotatorNote, ...] = ()
+    annotates: tuple[str, ...] | None = None  # set by a reader that knows which labels were looked for
     counts: Counter[str] = field(default_factory=Counter)  # things that happen often: "words had …" → how many
 
     def refuse(

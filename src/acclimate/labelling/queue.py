@@ -1,0 +1,252 @@
+"""What comes next for each annotator, and how to find other sentences: by words, or by the words of a span."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from random import Random
+from typing import Any
+
+from acclimate.data.answers import Answer
+from acclimate.data.corpus import Sentence
+from acclimate.data.schemes import Span
+from acclimate.data.soft_labels import ScoredSpan
+from acclimate.labelling.session import Session
+
+_SET_ASIDE = ("done", "flagged")  # answers after which a sentence does not come again by itself
+
+
+@dataclass(frozen=True)
+class Item:
+    """A sentence to show: what the tagger suggests, what the annotator answered, and the version of this answer."""
+
+    id: str
+    sentence: Sentence
+    version: int
+    answer: Answer | None = None
+    suggestions: tuple[ScoredSpan, ...] = ()
+    held_back: bool = False
+    round: int = 0  # that the suggestions come from
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a round of learning gives: the sentences to label first, and suggestions for them."""
+
+    round: int = 0
+    first: Sequence[str] = ()
+    suggestions: Mapping[str, Sequence[ScoredSpan]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where words occur: the sentence, and the first and last word (exclusive)."""
+
+    sentence: str
+    start: int
+    end: int
+
+
+class Queue:
+    """The order in which sentences are shown. A new order never changes the sentence that is on an annotator's screen.
+
+    Every so often a sentence is one of those held back, in an order of their own, which is the same for all annotators:
+    so they label some sentences in common. All others are labelled once, by whoever comes first.
+    """
+
+    def __init__(self, session: Session, order: Order | None = None) -> None:
+        self.session, self.order = session, order or Order()
+        dice = Random(f"queue {session.settings.seed}")
+        ids = [one.id for one in session.sentences.values() if one.like is None]
+        dice.shuffle(ids)
+        self._held_back = [each for each in ids if session.sentences[each].held_back]
+        self._random = [each for each in ids if not session.sentences[each].held_back]
+        self._on_screen: dict[str, tuple[str, int]] = {}  # by annotator: a sentence, and its version when it was shown
+
+    def take(self, order: Order) -> None:
+        """Go on in a new order."""
+        with self.session.lock:
+            self.order = order
+
+    def current(self, annotator: str) -> Item | None:
+        """The sentence on the annotator's screen, the same until it is answered; None when nothing is left."""
+        with self.session.lock:
+            shown, version = self._on_screen.get(annotator, (None, 0))
+            if shown is not None:
+                is_changed = self.session.version(shown, annotator) != version
+                if not is_changed or not self._is_answered(shown, annotator):
+                    return self.item(shown, annotator)
+            following = self._next(annotator)
+            if following is None:
+                self._on_screen.pop(annotator, None)
+                return None
+            return self.show(following, annotator)
+
+    def show(self, sentence: str, annotator: str) -> Item:
+        """Put a sentence of the annotator's choice on the screen: one that was found, or undone."""
+        with self.session.lock:
+            item = self.item(sentence, annotator)
+            self._on_screen[annotator] = sentence, item.version
+            return item
+
+    def upcoming(self, annotator: str, most: int) -> list[str]:
+        """The sentences that come next in the order as it is, those held back left out."""
+        with self.session.lock:
+            found = self._waiting(annotator)
+            return [identifier for identifier, _ in zip(found, range(most), strict=False)]
+
+    def item(self, sentence: str, annotator: str) -> Item:
+        """A sentence as an annotator sees it."""
+        with self.session.lock:
+            session, stored = self.session, self.session.sentences[sentence]
+            shows = not stored.held_back or session.settings.suggest_held_back
+            found = self.order.suggestions.get(sentence, ()) if shows else ()
+            known = set(session.guide.labels)
+            return Item(
+                sentence,
+                stored.sentence,
+                session.version(sentence, annotator),
+                session.state.answer(sentence, annotator),
+                tuple(span for span in found if span.label in known),
+                stored.held_back,
+                self.order.round,
+            )
+
+    def elsewhere(self, words: Sequence[str], annotator: str, most: int = 1000) -> list[Place]:
+        """All other places of these words, in any case of letters, in sentences that nobody has labelled as a whole.
+
+        Sentences held back are not among them, and places that an answer of the annotator has decided are not."""
+        wanted = [word.lower() for word in words]
+        found: list[Place] = []
+        with self.session.lock:
+            for identifier in self._index.get(wanted[0], ()) if wanted else ():
+                if self.session.sentences[identifier].held_back or self._is_taken(identifier):
+                    continue
+                found += self._places(identifier, wanted, annotator)
+                if len(found) >= most:
+                    break
+            return found[:most]
+
+    def label_elsewhere(
+        self, words: Sequence[str], label: str, annotator: str, places: Sequence[Place] | None = None
+    ) -> list[str]:
+        """Give these words the label in all other places, or in those that are named: one step, which one undo takes
+        back. The rest of these sentences stays open. Returns the sentences."""
+        with self.session.lock:
+            found = self.elsewhere(words, annotator) if places is None else places
+            by_sentence: dict[str, list[Span]] = defaultdict(list)
+            for place in found:
+                by_sentence[place.sentence].append(Span(place.start, place.end, label))
+            answers = [self._with_spans(identifier, spans, annotator) for identifier, spans in by_sentence.items()]
+            if answers:
+                self.session.answer(*answers)
+            return list(by_sentence)
+
+    def search(self, text: str, most: int = 100) -> list[str]:
+        """The sentences that hold a text, in any case of letters, in their order."""
+        wanted = text.lower().strip()
+        hits = (identifier for identifier, held in self._texts.items() if wanted in held) if wanted else ()
+        return [identifier for identifier, _ in zip(hits, range(most), strict=False)]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {one.id: " ".join(one.sentence.words).lower() for one in self.session.sentences.values()}
+
+    @cached_property
+    def _index(self) -> dict[str, list[str]]:
+        """The sentences of each word."""
+        index: dict[str, list[str]] = defaultdict(list)
+        for one in self.session.sentences.values():
+            for word in {word.lower() for word in one.sentence.words}:
+                index[word].append(one.id)
+        return dict(index)
+
+    def _places(self, identifier: str, wanted: list[str], annotator: str) -> Iterator[Place]:
+        words = [word.lower() for word in self.session.sentences[identifier].sentence.words]
+        answer = self.session.state.answer(identifier, annotator)
+        decided = () if answer is None else (*answer.spans, *answer.rejected)
+        taken = {place for span in decided for place in range(span.start, span.end)}
+        reached = 0
+        for start in range(len(words) - len(wanted) + 1):
+            end = start + len(wanted)
+            if start >= reached and words[start:end] == wanted and taken.isdisjoint(range(start, end)):
+                reached = end
+                yield Place(identifier, start, end)
+
+    def _with_spans(self, identifier: str, spans: Sequence[Span], annotator: str) -> Answer:
+        """The annotator's answer with more spans in it; a partial one if there is none, or it had been skipped."""
+        old = self.session.state.answer(identifier, annotator)
+        seen = self.session.version(identifier, annotator)
+        if old is None or not old.is_labelled:
+            return Answer(identifier, annotator, "part", tuple(sorted(spans)), seen=seen)
+        open_spans = tuple(span for span in old.open if not any(_touch(span, new) for new in spans))
+        every = tuple(sorted((*old.spans, *spans)))
+        return Answer(identifier, annotator, old.status, every, old.rejected, open_spans, old.note, seen=seen)
+
+    def _next(self, annotator: str) -> str | None:
+        ordinary, held_back = self._waiting(annotator), self._waiting_held_back(annotator)
+        done, known = self._counts(annotator)
+        first, second = ordinary, held_back
+        if known < self.session.settings.held_back * (done + 1):  # a steady share, from the first sentence on
+            first, second = second, first
+        return next(first, None) or next(second, None) or self._skipped(annotator)
+
+    def _counts(self, annotator: str) -> tuple[int, int]:
+        """How many sentences this annotator has done, and how many of them are held back."""
+        state, sentences = self.session.state, self.session.sentences
+        answers = (state.answer(identifier, annotator) for identifier in state.answered)
+        done = [answer.sentence for answer in answers if answer is not None and answer.status == "done"]
+        return len(done), sum(sentences[identifier].held_back for identifier in done)
+
+    def _waiting(self, annotator: str) -> Iterator[str]:
+        """Sentences to learn from that nobody has answered, and that are on nobody else's screen."""
+        shown = {identifier for name, (identifier, _) in self._on_screen.items() if name != annotator}
+        seen: set[str] = set()
+        for identifier in chain(self.order.first, self._random):
+            if identifier in seen or identifier in shown or identifier not in self.session.sentences:
+                continue
+            seen.add(identifier)
+            if not self._is_answered(identifier, annotator) and not self._is_taken(identifier):
+                yield identifier
+
+    def _waiting_held_back(self, annotator: str) -> Iterator[str]:
+        """Each annotator gets them all, in the same order."""
+        return (identifier for identifier in self._held_back if not self._is_answered(identifier, annotator))
+
+    def _skipped(self, annotator: str) -> str | None:
+        """What was skipped comes again when nothing else is left: the first skipped first."""
+        state = self.session.state
+        skipped = [
+            identifier
+            for identifier in state.answered
+            if (answer := state.answer(identifier, annotator)) and answer.status == "skipped"
+        ]
+        return min(skipped, key=lambda identifier: state.version(identifier, annotator), default=None)
+
+    def _is_answered(self, identifier: str, annotator: str) -> bool:
+        answer = self.session.state.answer(identifier, annotator)
+        return answer is not None and answer.status != "part"
+
+    def _is_taken(self, identifier: str) -> bool:
+        """Whether anybody is through with a sentence."""
+        return any(answer.status in _SET_ASIDE for answer in self.session.state.answers(identifier))
+
+
+def _touch(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def order_as_dict(order: Order) -> dict[str, Any]:
+    """An order as JSON holds it."""
+    spans = {
+        name: [[s.start, s.end, s.label, round(s.score, 4)] for s in own] for name, own in order.suggestions.items()
+    }
+    return {"round": order.round, "first": list(order.first), "suggestions": spans}
+
+
+def order_of(content: Mapping[str, Any]) -> Order:
+    spans = {name: tuple(ScoredSpan(*each) for each in own) for name, own in content["suggestions"].items()}
+    return Order(content["round"], content["first"], spans)
