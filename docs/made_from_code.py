@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from acclimate.cli.data_settings import BY_COMMAND
+from acclimate.cli.data_settings import BY_COMMAND, LABEL
 from acclimate.cli.main import app
 from acclimate.cli.reading import ReadingSettings
 from acclimate.cli.settings import AdaptSettings, CompareSettings
@@ -82,7 +82,9 @@ def _yaml(value: Any) -> str:
 
 def data_settings() -> str:
     """The settings of each data command, each below a heading."""
-    return "\n".join(f"### data {name}\n\n{settings_of(kind(), ('reading',))}" for name, kind in BY_COMMAND.items())
+    return "\n".join(
+        f"### data {name}\n\n{settings_of(kind(), ('reading',))}" for name, kind in BY_COMMAND.items() if name != LABEL
+    )
 
 
 def recipe_settings() -> str:
@@ -117,6 +119,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": command_pages,
     "settings-of-reading": lambda: settings_of(ReadingSettings()),
     "settings-of-data": data_settings,
+    "settings-of-label": lambda: settings_of(BY_COMMAND[LABEL](), ("reading",)),
     "settings-of-adapt": lambda: settings_of(AdaptSettings()),
     "settings-of-compare": lambda: settings_of(CompareSettings()),
     "settings-of-pretrain": lambda: settings_of(PretrainSettings()),

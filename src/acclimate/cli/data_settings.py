@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from acclimate.cli.reading import PairReadingSettings, ReadingSettings
+from acclimate.labelling.settings import SessionSettings
+from acclimate.methods.acquisition.settings import AcquisitionSettings
 from acclimate.settings import Seed, Settings
 
 
@@ -107,7 +109,36 @@ class CollocationSettings(Settings):
     """How texts are read."""
 
 
+class LabelSettings(SessionSettings):
+    """`acclimate label`."""
+
+    answers: int = Field(100, ge=1)
+    """With --simulate: number of sentences to label."""
+    at: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """With --simulate: numbers of labelled sentences after which the tagger learns; empty: every learning.every."""
+    test: str | None = None
+    """With --simulate: labelled sentences to score each round on, which are never learnt; null: none."""
+    reading: ReadingSettings = ReadingSettings()
+    """How texts are read."""
+
+
+class SuggestSettings(Settings):
+    """`acclimate data suggest`."""
+
+    seed: Seed = 1
+    """Random seed for the sample of a large text."""
+    labelled: str | None = None
+    """Sentences that are labelled already: others are chosen, and unlike these; null: none."""
+    acquisition: AcquisitionSettings = AcquisitionSettings()
+    """Which sentences come first."""
+    reading: ReadingSettings = ReadingSettings()
+    """How texts are read."""
+
+
+LABEL = "label"
 BY_COMMAND: dict[str, type[Settings]] = {
+    LABEL: LabelSettings,
+    "suggest": SuggestSettings,
     "inspect": InspectSettings,
     "augment": AugmentSettings,
     "select": SelectSettings,

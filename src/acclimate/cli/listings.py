@@ -137,8 +137,8 @@ def settings_command(
         str,
         typer.Argument(
             metavar="[NAME]",
-            help="A recipe, or compare, reading, pretrain, domain-tune, augment, select, weak-label, collocations, "
-            "inspect, serve.",
+            help="A recipe, or compare, reading, pretrain, domain-tune, label, suggest, augment, select, weak-label, "
+            "collocations, inspect, serve.",
         ),
     ] = "acclimate",
 ) -> None:

@@ -21,6 +21,7 @@ from acclimate.cli.compare import compare_command
 from acclimate.cli.corpora import augment_command, check_command, convert_command, split_command, subset_command
 from acclimate.cli.encoder import domain_tune_command, pretrain_command
 from acclimate.cli.inspect import inspect_command
+from acclimate.cli.label import label_command, suggest_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.options import taking_many
 from acclimate.cli.predict import evaluate_command, export_command, predict_command
@@ -161,6 +162,7 @@ app.command("predict", short_help="Tag text with a tagger.")(predict_command)
 app.command("evaluate", short_help="Score a tagger on labelled sentences.")(evaluate_command)
 app.command("export", short_help="Make a tagger compact: fast on a CPU, without torch.")(export_command)
 app.command("serve", short_help="Serve taggers over HTTP, with a page to try them.")(serve_command)
+app.command("label", short_help="Label a little of your text, and let the tagger learn it.")(label_command)
 app.command("compare", short_help="Compare recipes over several seeds.")(compare_command)
 app.command("report", short_help="Write an HTML page about a run or a comparison, or print a part of it.")(
     report_command
@@ -180,6 +182,7 @@ data.command("subset")(subset_command)
 data.command("split")(split_command)
 data.command("augment")(augment_command)
 data.command("select", cls=taking_many("--like", "--from"))(select_command)
+data.command("suggest")(suggest_command)
 data.command("weak-label", cls=taking_many("--concepts", "--text"))(weak_label_command)
 data.command("collocations")(collocations_command)
 

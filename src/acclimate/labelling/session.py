@@ -102,7 +102,7 @@ class Session:
         folder, settings = Path(folder), settings or SessionSettings()
         if (folder / LABELLING).exists():
             raise UsageError(f"{folder} holds a session already. Open that one, or choose another {argument('out')}.")
-        guide = coloured(Guide(tuple(dict.fromkeys(labels))))
+        guide = coloured(Guide(tuple(labels)))
         check_guide(guide)
         stored = list(_stored(text, settings))
         folder.mkdir(parents=True, exist_ok=True)

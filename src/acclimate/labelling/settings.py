@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from acclimate.methods.acquisition.catalogue import AcquisitionSettings
+from acclimate.methods.acquisition.settings import AcquisitionSettings
 from acclimate.settings import Seed, Settings
 
 
@@ -13,7 +13,7 @@ class LearningSettings(Settings):
 
     every: int = Field(20, ge=1)
     """Number of answers after which the tagger learns again."""
-    updates: int = Field(80, ge=1)
+    updates: int = Field(60, ge=1)
     """Number of updates in a round."""
     share: float = Field(0.5, gt=0, le=1)
     """How far the weights go from where a round begins to where its updates lead, against forgetting."""
@@ -21,7 +21,7 @@ class LearningSettings(Settings):
     """Begin each round with the tagger of the round before; false: always with the one that the session began with."""
     kept: int = Field(4, ge=1)
     """Number of rounds whose taggers are kept: for acquisitions that compare them, and to tell what labels bring."""
-    words_per_batch: int = Field(1024, ge=1)
+    words_per_batch: int = Field(512, ge=1)
     """Number of words in a batch."""
 
 

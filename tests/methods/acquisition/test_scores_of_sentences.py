@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def probabilities_of_paths(tagger: Tagger, sentence: Sentence) -> dict[tuple[str
     for path in product(range(len(tagger.tags)), repeat=len(sentence)):
         total = float(chain.start[path[0]]) + float(chain.end[path[-1]])
         total += sum(float(scores[word, tag]) for word, tag in enumerate(path))
-        total += sum(float(chain.moves[one, other]) for one, other in zip(path, path[1:], strict=False))
+        total += sum(float(chain.moves[one, other]) for one, other in pairwise(path))
         totals[tuple(tagger.tags[tag] for tag in path)] = math.exp(total) if total > -1e20 else 0.0
     whole = sum(totals.values())
     return {path: value / whole for path, value in totals.items()}
@@ -123,9 +123,9 @@ def test_an_entity_of_a_rare_type_counts_as_many_times_more_as_the_other_is_labe
 def test_mutual_information_is_the_mean_divergence_of_the_answers_from_their_mean() -> None:
     answers = torch.rand(5, 2, 3, 4).softmax(-1)
     mean = answers.mean(0)
-    slow = sum(
-        (answers[number] * (answers[number] / mean).log()).sum(-1) for number in range(len(answers))
-    ) / len(answers)
+    slow = sum((answers[number] * (answers[number] / mean).log()).sum(-1) for number in range(len(answers))) / len(
+        answers
+    )
     assert torch.allclose(mutual_information(answers), slow.double(), atol=1e-6)
     same = torch.tensor([[0.2, 0.8]]).expand(6, 1, 2)
     assert float(mutual_information(same)) == pytest.approx(0.0, abs=1e-7)

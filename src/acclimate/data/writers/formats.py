@@ -156,11 +156,13 @@ def _write_doccano(corpus: Corpus, scheme: Scheme) -> bytes:
 def _write_label_studio(corpus: Corpus, scheme: Scheme) -> bytes:
     """Tasks for Label Studio's template for entities, in which `label` and `text` are names."""
     check_spans_kind(corpus, "label_studio")
-    tasks = [_json_line(_task(number, record)) for number, record in enumerate(text_records(corpus), start=1)]
+    tasks = [
+        _json_line(label_studio_task(number, record)) for number, record in enumerate(text_records(corpus), start=1)
+    ]
     return encoded(f"[\n{','.join(tasks)}]\n")
 
 
-def _task(number: int, record: TextRecord) -> dict[str, Any]:
+def label_studio_task(number: int, record: TextRecord) -> dict[str, Any]:
     data = {"text": record.text} | ({} if record.document is None else {"document": record.document})
     names = {"from_name": "label", "to_name": "text", "type": "labels"}
     results: list[dict[str, Any]] = []
@@ -174,10 +176,10 @@ def _task(number: int, record: TextRecord) -> dict[str, Any]:
 
 def _write_prodigy(corpus: Corpus, scheme: Scheme) -> bytes:
     check_spans_kind(corpus, "prodigy")
-    return encoded("".join(_json_line(_prodigy_task(record)) for record in text_records(corpus)))
+    return encoded("".join(_json_line(prodigy_task(record)) for record in text_records(corpus)))
 
 
-def _prodigy_task(record: TextRecord) -> dict[str, Any]:
+def prodigy_task(record: TextRecord) -> dict[str, Any]:
     text = record.text
     for start, end in record.words:
         if text[start:end].isspace():

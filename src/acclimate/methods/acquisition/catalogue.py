@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, field_validator
 
 from acclimate.methods.acquisition.candidates import Candidates, Scores
 from acclimate.methods.acquisition.committee_disagreement import committee_disagreement, vote_entropy
@@ -19,8 +18,9 @@ from acclimate.methods.acquisition.fluctuation import fluctuation
 from acclimate.methods.acquisition.random_order import random_order
 from acclimate.methods.acquisition.rare_types import rare_types
 from acclimate.methods.acquisition.sequence_uncertainty import sequence_uncertainty
+from acclimate.methods.acquisition.settings import AcquisitionSettings
 from acclimate.model.tagger import Tagger
-from acclimate.settings import Settings, UsageError
+from acclimate.settings import UsageError
 from acclimate.spelling import argument, did_you_mean
 
 Need = Literal["tagger", "features of the encoder", "taggers of former rounds"]
@@ -62,26 +62,6 @@ ACQUISITIONS: dict[str, Acquisition] = {
         TYPICAL,
     )
 }
-
-
-class AcquisitionSettings(Settings):
-    """Which sentences come first."""
-
-    name: str = "uncertainty"
-    """What makes a sentence worth labelling; `acclimate label --help` names what there is."""
-    sample: int = Field(2000, ge=1)
-    """Number of sentences that are scored in a round, drawn at random from those that nobody has labelled."""
-    diversity: float = Field(0.3, ge=0, le=1)
-    """How much being unlike the sentences taken before counts beside the score: from 0, not at all, to 1, alone."""
-    passes: int = Field(10, ge=2)
-    """Number of answers with dropout that bald compares."""
-    dropout: float = Field(0.2, gt=0, lt=1)
-    """Share of the features that bald drops."""
-
-    @field_validator("name")
-    @classmethod
-    def _is_known(cls, name: str) -> str:
-        return find_acquisition(name).name
 
 
 def find_acquisition(name: str) -> Acquisition:
