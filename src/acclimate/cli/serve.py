@@ -35,7 +35,7 @@ def serve_command(
         raise UsageError("serving needs starlette and uvicorn. pip install 'acclimate[serve]'") from None
 
     from acclimate.cli.outputs import warn
-    from acclimate.serving.app import Service
+    from acclimate.serving.app import Service, build_app
     from acclimate.serving.server import TOKEN, bind, hosts_of, is_local, serve, token_of, url_of
     from acclimate.serving.settings import ServeSettings
     from acclimate.serving.taggers import load_taggers
@@ -53,4 +53,5 @@ def serve_command(
             typer.echo(line)
             sys.stdout.flush()
 
-        serve(Service(served, settings), made, hosts_of(made, host, settings), token, announce)
+        service = Service(served, settings)
+        serve(service, build_app(service, hosts_of(made, host, settings), token), made, announce)
