@@ -65,6 +65,7 @@ class Queue:
         self._held_back = [each for each in ids if session.sentences[each].held_back]
         self._random = [each for each in ids if not session.sentences[each].held_back]
         self._on_screen: dict[str, tuple[str, int]] = {}  # by annotator: a sentence, and its version when it was shown
+        self._kept: dict[str, str] = {}  # by annotator: the sentence that their page has ready to show after that
 
     def take(self, order: Order) -> None:
         """Go on in a new order."""
@@ -84,6 +85,17 @@ class Queue:
                 self._on_screen.pop(annotator, None)
                 return None
             return self.show(following, annotator)
+
+    def ahead(self, annotator: str) -> Item | None:
+        """What would come if the sentence on the screen were done now. It is kept for this annotator."""
+        with self.session.lock:
+            shown, _ = self._on_screen.get(annotator, (None, 0))
+            self._kept.pop(annotator, None)
+            following = self._next(annotator, besides=shown)
+            if following is None or following == shown:
+                return None
+            self._kept[annotator] = following
+            return self.item(following, annotator)
 
     def show(self, sentence: str, annotator: str) -> Item:
         """Put a sentence of the annotator's choice on the screen: one that was found, or undone."""
@@ -186,9 +198,13 @@ class Queue:
         every = tuple(sorted((*old.spans, *spans)))
         return Answer(identifier, annotator, old.status, every, old.rejected, open_spans, old.note, seen=seen)
 
-    def _next(self, annotator: str) -> str | None:
-        ordinary, held_back = self._waiting(annotator), self._waiting_held_back(annotator)
+    def _next(self, annotator: str, besides: str | None = None) -> str | None:
+        """`besides`: a sentence that counts as done."""
+        ordinary = (each for each in self._waiting(annotator) if each != besides)
+        held_back = (each for each in self._waiting_held_back(annotator) if each != besides)
         done, known = self._counts(annotator)
+        if besides is not None:
+            done, known = done + 1, known + self.session.sentences[besides].held_back
         first, second = ordinary, held_back
         if known < self.session.settings.held_back * (done + 1):  # a steady share, from the first sentence on
             first, second = second, first
@@ -204,6 +220,7 @@ class Queue:
     def _waiting(self, annotator: str) -> Iterator[str]:
         """Sentences to learn from that nobody has answered, and that are on nobody else's screen."""
         shown = {identifier for name, (identifier, _) in self._on_screen.items() if name != annotator}
+        shown |= {identifier for name, identifier in self._kept.items() if name != annotator}
         seen: set[str] = set()
         for identifier in chain(self.order.first, self._random):
             if identifier in seen or identifier in shown or identifier not in self.session.sentences:
