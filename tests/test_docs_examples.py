@@ -58,6 +58,16 @@ def test_the_commands_of_the_guide_to_guesses_run(
     run_commands(DOCS / "how-to" / "learn-from-guesses.md", tmp_path)
 
 
+def test_the_commands_and_the_program_of_the_guide_to_labelling_run(
+    beginnings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("acclimate.cli.reading.load_bundled", reading.load_bundled)
+    page = DOCS / "how-to" / "label.md"
+    run_commands(page, tmp_path)
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    exec(compile(program, page.name, "exec"), {})
+
+
 def test_the_commands_and_the_program_of_the_guide_to_exports_run(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")

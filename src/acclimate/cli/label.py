@@ -35,7 +35,7 @@ Acquisition = Annotated[
 def label_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the session; one that is there goes on.")],
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="What to label: text or a corpus, whose tags are dropped.")
+        str | None, typer.Argument(metavar="TEXT", help="What to label: text or a corpus, whose tags are dropped.")
     ] = None,
     start: Annotated[
         str,
@@ -79,6 +79,7 @@ def label_command(
         typer.echo(json.dumps({"out": str(out), "points": [point.as_dict() for point in points]}))
     else:
         typer.echo(_table(points))
+        typer.echo(_verdict(points))
         typer.echo(f"use it: acclimate adapt --target-labelled {out} --target-test {out / 'held-back'}")
 
 
@@ -139,6 +140,15 @@ def _table(points: Sequence[Point]) -> str:
         counts = (f"{number:,}" for number in (one.sentences, one.words, one.spans))
         rows.append((*counts, percent(one.f1), percent(one.held_back), f"{one.seconds:.0f}"))
     return "\n".join(align(rows, words=0))
+
+
+def _verdict(points: Sequence[Point]) -> str:
+    first, last = points[0], points[-1]
+    scores = ""
+    if first.f1 is not None and last.f1 is not None:
+        scores = f": F1 {100 * first.f1:.2f} before, {100 * last.f1:.2f} after"
+    minutes = sum(point.seconds for point in points) / 60
+    return f"{count(last.sentences, 'sentence')} labelled, {minutes:.1f} minutes of learning{scores}"
 
 
 def suggest_command(

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, csv, tsv, parquet, text"
+FORMAT_NAMES = (
+    "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, labelling, csv, tsv, parquet, text"
+)
 
 
 def set_option(name: str, metavar: str = "A.B=C") -> Any:

@@ -1,0 +1,201 @@
+"""What do 10, 20, 50, 100, 200 or 500 labelled sentences bring, chosen in one way or another?
+
+    python benchmarks/labelling.py --data FOLDER --out DIR [--acquisitions random,entities,uncertainty] [--jobs 8]
+
+Every acquisition labels the same pools by an oracle (`acclimate label --simulate`), from the tagger `general` and from
+scratch, and learns after each of these numbers. Span F1 in percent on the test of each target, which chooses nothing.
+Nothing is held back, so that all labels are learnt. Targets are WNUT-2016, FIN and two of CrossNER with CoNLL's four
+types, and NCBI-disease, whose type `general` does not know. The pool is the train part, of CrossNER, which is small,
+dev as well. Without --data bundled corpora stand in, to try it.
+
+Three tables for each start, all means of seeds and targets: F1 over labelled sentences; over the words that were read,
+since chosen sentences are longer (F1 between two rounds on the line between them); and how many sentences, and words,
+it takes to reach what 100 random sentences reach. `--out` may be a file of rows, which are shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from shared import finish_and_show, markdown, mean_and_deviation, parse_known, parser
+
+POOL = ("train",)
+TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "wnut2016": ("wnut2016-conll", POOL),
+    "fin": ("fin", POOL),
+    "crossner_politics": ("crossner_politics-conll", ("train", "dev")),
+    "crossner_science": ("crossner_science-conll", ("train", "dev")),
+    "ncbi_disease": ("ncbi_disease", POOL),
+}
+SCRATCH, RANDOM, REFERENCE = "scratch", "random", 100
+ACQUISITIONS = (
+    *(RANDOM, "entities", "uncertainty", "bald", "committee"),
+    *("votes", "rare-types", "fluctuation", "density", "typical"),
+)
+WORDS = (200, 500, 1000, 2000, 5000)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One acquisition on one pool."""
+
+    start: str
+    acquisition: str
+    target: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{Path(self.start).name}_{self.acquisition}_{self.target}_{self.seed}.jsonl"
+
+
+def main() -> None:
+    options = arguments()
+    finish_and_show({job.name: (options, job) for job in jobs_of(options)}, labelled, tables, options)
+
+
+def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
+    """From scratch nothing is known before the first round, and all but random begin with typical sentences."""
+    given = product(options.seeds, options.targets, options.starts, options.acquisitions)
+    return (Job(start, acquisition, target, seed) for seed, target, start, acquisition in given)
+
+
+def labelled(options: argparse.Namespace, job: Job) -> list[dict[str, Any]]:
+    """Let the oracle label; a row for each number of sentences."""
+    from acclimate.labelling.session import NO_START
+    from acclimate.labelling.settings import SessionSettings
+    from acclimate.labelling.simulate import simulate
+    from acclimate.reproduction.datasets import Datasets
+    from acclimate.settings import complete, with_assignments
+
+    begun = time.monotonic()
+    data = Datasets(Path(options.data) if options.data else None, small=options.data is None)
+    name, parts = TARGETS[job.target]
+    first, *more = (data.require(name, part) for part in parts)
+    pool = sum(more, first).renamed(job.target)[: options.limit]
+    values = {"seed": job.seed, "held_back": 0.0, "acquisition": {"name": job.acquisition}}
+    settings = complete(SessionSettings, with_assignments(values, options.set))
+    with tempfile.TemporaryDirectory() as folder:
+        points = simulate(
+            Path(folder) / "session",
+            pool,
+            settings,
+            start=NO_START if job.start == SCRATCH else job.start,
+            test=data.require(name, "test")[: options.limit],
+            at=options.at,
+        )
+    minutes = round((time.monotonic() - begun) / 60, 2)
+    return [{**asdict(job), **point.as_dict(), "minutes": minutes} for point in points]
+
+
+def tables(rows: list[dict[str, Any]]) -> str:
+    """All tables of each start."""
+    shown = []
+    for start in dict.fromkeys(row["start"] for row in rows):
+        own = [row for row in rows if row["start"] == start]
+        shown += [f"## From {start}", "### F1 by labelled sentences", by_sentences(own)]
+        shown += ["### F1 by words read", by_words(own), "### As good as random sentences", effort(own)]
+    return "\n\n".join(shown)
+
+
+Curve = list[tuple[int, int, float]]
+"""Sentences, words and F1 in percent, in their order."""
+
+
+def curves_of(rows: Iterable[dict[str, Any]]) -> dict[str, dict[tuple[str, int], Curve]]:
+    """By acquisition, and by target and seed."""
+    found: dict[str, dict[tuple[str, int], Curve]] = {}
+    for row in sorted(rows, key=lambda row: row["sentences"]):
+        own = found.setdefault(row["acquisition"], {}).setdefault((row["target"], row["seed"]), [])
+        own.append((row["sentences"], row["words"], 100 * row["f1"]))
+    return dict(sorted(found.items(), key=lambda item: ACQUISITIONS.index(item[0])))
+
+
+def by_sentences(rows: list[dict[str, Any]]) -> str:
+    """Mean over targets, ± deviation over seeds, of curves that reach so far."""
+    numbers = sorted({row["sentences"] for row in rows})
+    lines = [
+        [name, *(means(own, [at(curve, 0, number) for curve in own.values()]) for number in numbers)]
+        for name, own in curves_of(rows).items()
+    ]
+    return markdown(["", *numbers], lines)
+
+
+def by_words(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        [name, *(means(own, [at(curve, 1, number) for curve in own.values()]) for number in WORDS)]
+        for name, own in curves_of(rows).items()
+    ]
+    return markdown(["", *(f"{number:,}" for number in WORDS)], lines)
+
+
+def means(curves: dict[tuple[str, int], Curve], values: Sequence[float | None]) -> str:
+    """The mean over all targets, seed by seed, of seeds in which every target has a value."""
+    found = {key: value for key, value in zip(curves, values, strict=True) if value is not None}
+    targets, seeds = dict.fromkeys(target for target, _ in curves), dict.fromkeys(seed for _, seed in curves)
+    whole = [[found.get((target, seed)) for target in targets] for seed in seeds]
+    return mean_and_deviation([fmean(row) for row in whole if None not in row])  # type: ignore[type-var]
+
+
+def at(curve: Curve, column: int, number: int) -> float | None:
+    """F1 at so many sentences (0) or words (1), on the line between two rounds; None beyond the last one."""
+    for before, after in zip([curve[0], *curve], curve, strict=False):
+        if after[column] >= number >= before[column]:
+            width = after[column] - before[column]
+            share = (number - before[column]) / width if width else 1.0
+            return before[2] + share * (after[2] - before[2])
+    return None
+
+
+def reached(curve: Curve, column: int, f1: float) -> float | None:
+    """How many sentences (0) or words (1) it takes to reach an F1 for the first time; None if it never does."""
+    for before, after in zip([curve[0], *curve], curve, strict=False):
+        if after[2] >= f1:
+            rise = after[2] - before[2]
+            share = (f1 - before[2]) / rise if rise > 0 else 1.0
+            return before[column] + max(0.0, share) * (after[column] - before[column])
+    return None
+
+
+def effort(rows: list[dict[str, Any]]) -> str:
+    """Means over targets and seeds; `never` counts those where it was not reached, which the means leave out."""
+    curves, lines = curves_of(rows), []
+    for name, own in curves.items():
+        cells: list[list[float]] = [[], []]
+        never = total = 0
+        for key, curve in own.items():
+            wanted = at(curves[RANDOM][key], 0, REFERENCE) if key in curves.get(RANDOM, {}) else None
+            if wanted is None:
+                continue
+            total += 1
+            found = [reached(curve, column, wanted) for column in (0, 1)]
+            never += found[0] is None
+            for cell, value in zip(cells, found, strict=True):
+                cell += [] if value is None else [value]
+        lines.append([name, *(f"{fmean(cell):.0f}" if cell else "" for cell in cells), f"{never} of {total}"])
+    return markdown(["", "sentences", "words", "never"], lines)
+
+
+def arguments() -> argparse.Namespace:
+    made = parser(
+        __doc__,
+        "data out seeds jobs minutes limit set table",
+        starts=(["general", SCRATCH], "taggers to start from, by name or folder"),
+        targets=list(TARGETS),
+        acquisitions=list(ACQUISITIONS),
+        at=([10, 20, 50, 100, 200, 500], "numbers of labelled sentences after which it learns"),
+    )
+    made.set_defaults(seeds=[1, 2, 3, 4, 5])
+    return parse_known(made, targets=TARGETS, acquisitions=ACQUISITIONS)
+
+
+if __name__ == "__main__":
+    main()
