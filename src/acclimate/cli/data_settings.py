@@ -9,6 +9,7 @@ from pydantic import Field
 from acclimate.cli.reading import PairReadingSettings, ReadingSettings
 from acclimate.labelling.settings import SessionSettings
 from acclimate.methods.acquisition.settings import AcquisitionSettings
+from acclimate.serving.settings import AccessSettings
 from acclimate.settings import Seed, Settings
 
 
@@ -116,6 +117,12 @@ class LabelSettings(SessionSettings):
     """With --simulate: number of sentences to label."""
     at: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """With --simulate: numbers of labelled sentences after which the tagger learns; empty: every learning.every."""
+    sentences: int = Field(200, ge=1)
+    """With --export: number of sentences in the page."""
+    browser: Literal["auto", "always", "never"] = "auto"
+    """Open the page in a browser: where somebody sits at a terminal of this machine (auto), always or never."""
+    serve: AccessSettings = AccessSettings()
+    """Who may ask the server of the page."""
     test: str | None = None
     """With --simulate: labelled sentences to score each round on, which are never learnt; null: none."""
     reading: ReadingSettings = ReadingSettings()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet, set_option
+from acclimate.cli.options import Host, Json, Overwrite, Port, Quiet, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from acclimate.cli.data_settings import LabelSettings
     from acclimate.labelling.session import Session
@@ -50,14 +51,23 @@ def label_command(
     simulate: Annotated[
         str | None, typer.Option(metavar="GOLD", help="Let these labelled sentences answer in place of a person.")
     ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Write the page as one HTML file that needs no server.")
+    ] = None,
+    answers: Annotated[
+        Path | None, typer.Option("--import", metavar="FILE", help="Take the answers that such a page gave.")
+    ] = None,
     acquisition: Acquisition = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8100,
     assignments: Annotated[list[str] | None, set_option("label")] = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Label sentences of your text, those first that teach the tagger most; it learns while you label.
+    """Label sentences of your text on a local page, those first that teach the tagger most; it learns while you label.
 
-    Example: acclimate label --simulate social/train --out trial --set test=social/test --set answers=60
+    Example: acclimate label tweets.txt --start runs/a --out labelled
 
     A random fifth of the sentences is held back: these are never learnt, and give an honest F1.
     """
@@ -68,10 +78,12 @@ def label_command(
     settings = settings_of(LabelSettings, assignments, {"acquisition.name": acquisition})
     names = tuple(name.strip() for name in labels.split(",") if name.strip()) if labels else ()
     if simulate is None:
-        raise UsageError(
-            "The page for labelling is not in this version. Let labelled sentences answer (--simulate GOLD), or write "
-            "the sentences for another tool: acclimate data suggest."
+        _on_a_page(
+            partial(session_at, out, text, start, names, settings), settings, export, answers, host, port, overwrite
         )
+        return
+    if export is not None or answers is not None:
+        raise UsageError("--simulate goes without --export and --import: nobody labels on a page.")
     if text is not None:
         raise UsageError("With --simulate the sentences of GOLD are labelled: leave TEXT out.")
     points = _simulated(simulate, start, names, out, settings, quiet)
@@ -81,6 +93,27 @@ def label_command(
         typer.echo(_table(points))
         typer.echo(_verdict(points))
         typer.echo(f"use it: acclimate adapt --target-labelled {out} --target-test {out / 'held-back'}")
+
+
+def _on_a_page(
+    begin: Callable[[], Session],
+    settings: LabelSettings,
+    export: Path | None,
+    answers: Path | None,
+    host: str,
+    port: int,
+    overwrite: bool,
+) -> None:
+    from acclimate.cli.label_page import serve_page, take_answers, write_page
+
+    if export is None and answers is None:
+        serve_page(begin, host, port, settings)
+        return
+    with begin() as session:
+        if answers is not None:
+            take_answers(session, answers)
+        if export is not None:
+            write_page(session, export, overwrite, settings.sentences)
 
 
 def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], settings: LabelSettings) -> Session:

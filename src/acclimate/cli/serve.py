@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from acclimate.cli.options import Device, set_option
+from acclimate.cli.options import Device, Host, Port, set_option
 
 
 def serve_command(
@@ -15,8 +15,8 @@ def serve_command(
         list[str],
         typer.Argument(metavar="TAGGER...", help="Folders of runs or exports, or general; NAME=TAGGER names one."),
     ],
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: every one.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
     assignments: Annotated[list[str] | None, set_option("serve", "serve.X=Y")] = None,
     device: Device = "auto",
 ) -> None:

@@ -82,7 +82,8 @@ class Desk:
         with self.session.lock:
             shown = show and self._known(show)
             item = self.queue.show(shown, annotator) if shown else self.queue.current(annotator)
-            return {"item": _item(item), "ahead": _item(self.queue.ahead(annotator))}
+            ahead = self.queue.ahead(annotator)
+            return {"item": item and item_fields(item), "ahead": ahead and item_fields(ahead)}
 
     def answer(self, answers: Sequence[Answer], show: str | None = None) -> Fields:
         """Save them; when this returns, they are on the disk. An answer that came twice is saved once."""
@@ -235,9 +236,8 @@ def conflict(failure: Conflict) -> Fields:
     return {"version": failure.version, "current": None if current is None else current.as_dict()}
 
 
-def _item(item: Item | None) -> Fields | None:
-    if item is None:
-        return None
+def item_fields(item: Item) -> Fields:
+    """A sentence to show."""
     sentence = item.sentence
     return {
         "id": item.id,

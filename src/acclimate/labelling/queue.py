@@ -110,6 +110,22 @@ class Queue:
             found = self._waiting(annotator)
             return [identifier for identifier, _ in zip(found, range(most), strict=False)]
 
+    def mixed(self, most: int) -> list[str]:
+        """So many sentences that nobody has labelled, in the order for one who labels them all: some are held back."""
+        with self.session.lock:
+            ordinary, held_back = self._waiting(""), self._waiting_held_back("")
+            found: list[str] = []
+            known = 0
+            while len(found) < most:
+                is_held_back = known < self.session.settings.held_back * (len(found) + 1)
+                first, second = (held_back, ordinary) if is_held_back else (ordinary, held_back)
+                one = next(first, None) or next(second, None)
+                if one is None:
+                    break
+                known += self.session.sentences[one].held_back
+                found.append(one)
+            return found
+
     def item(self, sentence: str, annotator: str) -> Item:
         """A sentence as an annotator sees it."""
         with self.session.lock:
