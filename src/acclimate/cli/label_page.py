@@ -82,10 +82,10 @@ def farewell(session: Session) -> str:
 
 def write_page(session: Session, file: Path, overwrite: bool, sentences: int) -> None:
     """Write the page with the next sentences in it."""
-    from acclimate.cli.outputs import check_place_to_write
+    from acclimate.cli.outputs import check_file_to_write
     from acclimate.labelling.export import exported
 
-    check_place_to_write("--export", file, overwrite, [])
+    check_file_to_write("--export", file, overwrite)
     written = exported(session, file, sentences)
     typer.echo(
         f"{file}: {count(written, 'sentence')} to label in any browser, without a server. What comes back from it:\n"

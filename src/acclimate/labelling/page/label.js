@@ -149,7 +149,7 @@
       const text = store.waiting() ? "The next sentence comes when the server is back." : "Nothing is left to label. Everything that you answered is saved.";
       facts.push(made("p", text, "missing"));
     } else {
-      if (item.heldBack) facts.push(made("span", "held back: scored on, never learnt, nothing suggested", "badge open"));
+      if (item.heldBack) facts.push(made("span", "held back: for the score, never learnt", "badge open"));
       if (item.answer) facts.push(made("span", { done: "done already", part: "labelled in part", skipped: "was skipped", flagged: "is flagged" }[item.answer.status], "badge good"));
       const open = marks.filter((one) => one.state === "open").length;
       if (open) facts.push(made("span", `${counted(open, "suggestion")} undecided`, "badge open"));
