@@ -17,7 +17,7 @@ from typing import Any
 
 from acclimate.data.answers import Answer, Guide
 from acclimate.data.problems import InputError
-from acclimate.labelling.learning import Learner, Status
+from acclimate.labelling.learning import Learner, Status, last_order
 from acclimate.labelling.queue import Item, Place, Queue
 from acclimate.labelling.session import Conflict, Session
 from acclimate.layout import LABELLING
@@ -33,7 +33,7 @@ class Desk:
     """A session with its queue and, unless `learns` is false, its learner."""
 
     def __init__(self, session: Session, access: AccessSettings, learns: bool = True) -> None:
-        self.session, self.access, self.queue = session, access, Queue(session)
+        self.session, self.access, self.queue = session, access, Queue(session, last_order(session))
         self.learner = Learner(session, self.queue) if learns else None
         self.is_stopping = False
         self._status = Status("waiting", 0)
@@ -89,17 +89,24 @@ class Desk:
         """Save them; when this returns, they are on the disk. An answer that came twice is saved once."""
         annotator = answers[0].annotator
         with self.session.lock:
+            if show is not None:
+                self._known(show)
             if all(self._is_there(each) for each in answers):
                 versions = {each.sentence: self.session.version(each.sentence, annotator) for each in answers}
             else:
                 versions = self.session.answer(*answers)
+            for each in answers:
+                if each.status == "part":  # somebody looked at it, and goes on
+                    self.queue.put_off(each.sentence, annotator)
             return {"versions": versions, **self.next(annotator, show)}
 
     def undo(self, annotator: str) -> Fields:
-        return self._changed(self.session.undo, annotator)
+        """Take a step back, and show the sentence that it was about."""
+        return self._changed(self.session.undo, annotator, shows=True)
 
     def redo(self, annotator: str) -> Fields:
-        return self._changed(self.session.redo, annotator)
+        """Do it again, and go on."""
+        return self._changed(self.session.redo, annotator, shows=False)
 
     def search(self, text: str, annotator: str) -> Fields:
         """Sentences that hold a text, with what the annotator answered."""
@@ -164,8 +171,7 @@ class Desk:
                     log.error("learning failed", exc_info=failure)
                     self._status = Status("failed", 0, self._status.facts, f"{type(failure).__name__}: {failure}")
 
-    def _changed(self, step: Callable[[str], list[str]], annotator: str) -> Fields:
-        """Undo or redo, and show the first sentence that it changed."""
+    def _changed(self, step: Callable[[str], list[str]], annotator: str, shows: bool) -> Fields:
         with self.session.lock:
             guide_version = self.session.state.guide_version
             number = self.session.state.number
@@ -176,7 +182,7 @@ class Desk:
                 "isChanged": is_changed,
                 "sentences": sentences,
                 **shown,
-                **self.next(annotator, sentences[0] if sentences else None),
+                **self.next(annotator, sentences[0] if shows and len(sentences) == 1 else None),
             }
 
     def _is_there(self, answer: Answer) -> bool:

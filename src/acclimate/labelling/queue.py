@@ -65,6 +65,7 @@ class Queue:
         self._held_back = [each for each in ids if session.sentences[each].held_back]
         self._random = [each for each in ids if not session.sentences[each].held_back]
         self._on_screen: dict[str, tuple[str, int]] = {}  # by annotator: a sentence, and its version when it was shown
+        self._put_off: dict[str, set[str]] = defaultdict(set)  # by annotator: what they labelled in part, and went on
         self._kept: dict[str, str] = {}  # by annotator: the sentence that their page has ready to show after that
 
     def take(self, order: Order) -> None:
@@ -96,6 +97,11 @@ class Queue:
                 return None
             self._kept[annotator] = following
             return self.item(following, annotator)
+
+    def put_off(self, sentence: str, annotator: str) -> None:
+        """Let a sentence that was labelled in part come again only when nothing else is left."""
+        with self.session.lock:
+            self._put_off[annotator].add(sentence)
 
     def show(self, sentence: str, annotator: str) -> Item:
         """Put a sentence of the annotator's choice on the screen: one that was found, or undone."""
@@ -250,18 +256,20 @@ class Queue:
         return (identifier for identifier in self._held_back if not self._is_answered(identifier, annotator))
 
     def _skipped(self, annotator: str) -> str | None:
-        """What was skipped comes again when nothing else is left: the first skipped first."""
+        """What was skipped or put off comes again when nothing else is left: the first one first."""
         state = self.session.state
         skipped = [
             identifier
             for identifier in state.answered
-            if (answer := state.answer(identifier, annotator)) and answer.status == "skipped"
+            if (answer := state.answer(identifier, annotator)) and answer.status in ("skipped", "part")
         ]
         return min(skipped, key=lambda identifier: state.version(identifier, annotator), default=None)
 
     def _is_answered(self, identifier: str, annotator: str) -> bool:
         answer = self.session.state.answer(identifier, annotator)
-        return answer is not None and answer.status != "part"
+        if answer is None:
+            return False
+        return answer.status != "part" or identifier in self._put_off[annotator]
 
     def _is_taken(self, identifier: str) -> bool:
         """Whether anybody is through with a sentence."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from acclimate.data.answers import Answer, Guide
+from acclimate.data.problems import InputError
 from acclimate.labelling.queue import Place
 from acclimate.serving.requests import Message
 
@@ -104,6 +105,6 @@ class CorpusRequest(Asked):
 
 def _numbers(values: list[Any]) -> tuple[int, int]:
     if not all(isinstance(value, int) for value in values):
-        raise ValueError("a place needs numbers")
+        raise InputError(f"a place needs two numbers of words, not {values}.")
     start, end = values
     return start, end
