@@ -71,7 +71,7 @@ def test_an_oracle_labels_and_the_folder_is_a_corpus_for_every_command(
 
 def test_points_are_printed_as_json(tmp_path: Path, gold: Path, tagger: Path) -> None:
     given = ("label", "--simulate", gold, "--start", tagger, "--out", tmp_path / "s", *QUICK, "--set", "at=[2,5]")
-    points = acclimate(*given, "--labels", "PER", "--json", "-q").json["points"]
+    points = acclimate(*given, "--labels", "PER", "--json").json["points"]
     assert [one["sentences"] for one in points] == [0, 2, 5]
     assert points[-1]["spans"] == 5
     with Session.open(tmp_path / "s") as session:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet, set_option
+from acclimate.cli.options import Json, Overwrite, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def label_command(
     ] = None,
     acquisition: Acquisition = None,
     assignments: Annotated[list[str] | None, set_option("label")] = None,
-    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Label sentences of your text, those first that teach the tagger most; it learns while you label.
@@ -74,7 +73,7 @@ def label_command(
         )
     if text is not None:
         raise UsageError("With --simulate the sentences of GOLD are labelled: leave TEXT out.")
-    points = _simulated(simulate, start, names, out, settings, quiet)
+    points = _simulated(simulate, start, names, out, settings)
     if as_json:
         typer.echo(json.dumps({"out": str(out), "points": [point.as_dict() for point in points]}))
     else:
@@ -103,9 +102,7 @@ def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], s
     return Session.begin(out, read(text, settings.reading, tell=warn), own, start=start, labels=names, warn=warn)
 
 
-def _simulated(
-    gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings, quiet: bool
-) -> list[Point]:
+def _simulated(gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings) -> list[Point]:
     from acclimate.cli.outputs import check_folder_to_write, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.inference.loading import tagger_in
@@ -125,7 +122,7 @@ def _simulated(
         test=None if settings.test is None else read(settings.test, settings.reading, tell=warn),
         at=settings.at,
         answers=settings.answers,
-        tell=stderr_console(quiet).print,
+        tell=stderr_console().print,
     )
 
 
@@ -159,16 +156,15 @@ def suggest_command(
     to: Annotated[
         str | None, typer.Option(metavar="FORMAT", help="doccano, label_studio, prodigy, or any that convert writes.")
     ] = None,
-    acquisition: Acquisition = None,
     assignments: Annotated[list[str] | None, set_option("suggest")] = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
 ) -> None:
     """Choose the sentences of a text that are worth labelling, with the tagger's suggestions, for another tool.
 
     Example: acclimate data suggest tweets.txt --top 100 --to doccano --out tweets.jsonl
 
-    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already.
+    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already, and
+    --set acquisition.name=NAME chooses in another way.
     """
     from acclimate.cli.data_settings import SuggestSettings
     from acclimate.cli.outputs import check_place_to_write, stderr_console, warn
@@ -178,7 +174,7 @@ def suggest_command(
     from acclimate.labelling.suggest import choose
     from acclimate.settings import UsageError
 
-    settings = settings_of(SuggestSettings, assignments, {"acquisition.name": acquisition})
+    settings = settings_of(SuggestSettings, assignments)
     check_place_to_write("--out", out, overwrite, [text], to, has_tags=True)
     tagger = load_tagger(start)
     if tagger.labels.kind == "plain":
@@ -192,7 +188,7 @@ def suggest_command(
         )
     format = write_suggestions(chosen.sentences, chosen.spans, out, to, start)
     spans = count(sum(map(len, chosen.spans)), "suggested span")
-    stderr_console(quiet).print(
+    stderr_console().print(
         f"{out}: {count(len(chosen.sentences), 'sentence')} of {len(corpus):,} as {format}, with {spans}; "
         f"{count(chosen.alike, 'near-duplicate')} left out."
     )
