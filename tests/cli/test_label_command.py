@@ -41,10 +41,9 @@ def gold(tmp_path: Path, make_corpus: Callable[..., Corpus]) -> Path:
     return tmp_path / "gold.conll"
 
 
-def test_without_an_oracle_the_command_says_what_can_be_done(tmp_path: Path, gold: Path) -> None:
-    told = acclimate("label", gold, "--out", tmp_path / "s", code=2).err
-    assert "--simulate GOLD" in told
-    assert "acclimate data suggest" in told
+def test_without_a_text_there_is_no_page(tmp_path: Path) -> None:
+    told = acclimate("label", "--out", tmp_path / "s", "--port", "0", code=2).err
+    assert "name the TEXT to label" in told
     assert not (tmp_path / "s").exists()
 
 
@@ -71,7 +70,7 @@ def test_an_oracle_labels_and_the_folder_is_a_corpus_for_every_command(
 
 def test_points_are_printed_as_json(tmp_path: Path, gold: Path, tagger: Path) -> None:
     given = ("label", "--simulate", gold, "--start", tagger, "--out", tmp_path / "s", *QUICK, "--set", "at=[2,5]")
-    points = acclimate(*given, "--labels", "PER", "--json", "-q").json["points"]
+    points = acclimate(*given, "--labels", "PER", "--json").json["points"]
     assert [one["sentences"] for one in points] == [0, 2, 5]
     assert points[-1]["spans"] == 5
     with Session.open(tmp_path / "s") as session:

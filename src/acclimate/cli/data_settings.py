@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -119,6 +120,8 @@ class LabelSettings(SessionSettings):
     """With --simulate: numbers of labelled sentences after which the tagger learns; empty: every learning.every."""
     sentences: int = Field(200, ge=1)
     """With --export: number of sentences in the page."""
+    take: Path | None = None
+    """File that somebody downloaded from a page without a server: put its answers into the session; null: none."""
     browser: Literal["auto", "always", "never"] = "auto"
     """Open the page in a browser: where somebody sits at a terminal of this machine (auto), always or never."""
     serve: AccessSettings = AccessSettings()

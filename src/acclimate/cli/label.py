@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Host, Json, Overwrite, Port, Quiet, set_option
+from acclimate.cli.options import Host, Json, Overwrite, Port, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -54,15 +54,10 @@ def label_command(
     export: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Write the page as one HTML file that needs no server.")
     ] = None,
-    answers: Annotated[
-        Path | None, typer.Option("--import", metavar="FILE", help="Take the answers that such a page gave.")
-    ] = None,
     acquisition: Acquisition = None,
     host: Host = "127.0.0.1",
     port: Port = 8100,
     assignments: Annotated[list[str] | None, set_option("label")] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Label sentences of your text on a local page, those first that teach the tagger most; it learns while you label.
@@ -78,15 +73,13 @@ def label_command(
     settings = settings_of(LabelSettings, assignments, {"acquisition.name": acquisition})
     names = tuple(name.strip() for name in labels.split(",") if name.strip()) if labels else ()
     if simulate is None:
-        _on_a_page(
-            partial(session_at, out, text, start, names, settings), settings, export, answers, host, port, overwrite
-        )
+        _on_a_page(partial(session_at, out, text, start, names, settings), settings, export, host, port)
         return
-    if export is not None or answers is not None:
-        raise UsageError("--simulate goes without --export and --import: nobody labels on a page.")
+    if export is not None or settings.take is not None:
+        raise UsageError("--simulate goes without --export and --set take=FILE: nobody labels on a page.")
     if text is not None:
         raise UsageError("With --simulate the sentences of GOLD are labelled: leave TEXT out.")
-    points = _simulated(simulate, start, names, out, settings, quiet)
+    points = _simulated(simulate, start, names, out, settings)
     if as_json:
         typer.echo(json.dumps({"out": str(out), "points": [point.as_dict() for point in points]}))
     else:
@@ -99,21 +92,19 @@ def _on_a_page(
     begin: Callable[[], Session],
     settings: LabelSettings,
     export: Path | None,
-    answers: Path | None,
     host: str,
     port: int,
-    overwrite: bool,
 ) -> None:
     from acclimate.cli.label_page import serve_page, take_answers, write_page
 
-    if export is None and answers is None:
+    if export is None and settings.take is None:
         serve_page(begin, host, port, settings)
         return
     with begin() as session:
-        if answers is not None:
-            take_answers(session, answers)
+        if settings.take is not None:
+            take_answers(session, settings.take)
         if export is not None:
-            write_page(session, export, overwrite, settings.sentences)
+            write_page(session, export, settings.sentences)
 
 
 def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], settings: LabelSettings) -> Session:
@@ -136,9 +127,7 @@ def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], s
     return Session.begin(out, read(text, settings.reading, tell=warn), own, start=start, labels=names, warn=warn)
 
 
-def _simulated(
-    gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings, quiet: bool
-) -> list[Point]:
+def _simulated(gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings) -> list[Point]:
     from acclimate.cli.outputs import check_folder_to_write, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.inference.loading import tagger_in
@@ -158,7 +147,7 @@ def _simulated(
         test=None if settings.test is None else read(settings.test, settings.reading, tell=warn),
         at=settings.at,
         answers=settings.answers,
-        tell=stderr_console(quiet).print,
+        tell=stderr_console().print,
     )
 
 
@@ -192,16 +181,15 @@ def suggest_command(
     to: Annotated[
         str | None, typer.Option(metavar="FORMAT", help="doccano, label_studio, prodigy, or any that convert writes.")
     ] = None,
-    acquisition: Acquisition = None,
     assignments: Annotated[list[str] | None, set_option("suggest")] = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
 ) -> None:
     """Choose the sentences of a text that are worth labelling, with the tagger's suggestions, for another tool.
 
     Example: acclimate data suggest tweets.txt --top 100 --to doccano --out tweets.jsonl
 
-    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already.
+    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already, and
+    --set acquisition.name=NAME chooses in another way.
     """
     from acclimate.cli.data_settings import SuggestSettings
     from acclimate.cli.outputs import check_place_to_write, stderr_console, warn
@@ -211,7 +199,7 @@ def suggest_command(
     from acclimate.labelling.suggest import choose
     from acclimate.settings import UsageError
 
-    settings = settings_of(SuggestSettings, assignments, {"acquisition.name": acquisition})
+    settings = settings_of(SuggestSettings, assignments)
     check_place_to_write("--out", out, overwrite, [text], to, has_tags=True)
     tagger = load_tagger(start)
     if tagger.labels.kind == "plain":
@@ -225,7 +213,7 @@ def suggest_command(
         )
     format = write_suggestions(chosen.sentences, chosen.spans, out, to, start)
     spans = count(sum(map(len, chosen.spans)), "suggested span")
-    stderr_console(quiet).print(
+    stderr_console().print(
         f"{out}: {count(len(chosen.sentences), 'sentence')} of {len(corpus):,} as {format}, with {spans}; "
         f"{count(chosen.alike, 'near-duplicate')} left out."
     )

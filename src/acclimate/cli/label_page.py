@@ -80,16 +80,19 @@ def farewell(session: Session) -> str:
     return "\n".join([*lines, f"use it: {use}"] if progress.done + progress.part else lines)
 
 
-def write_page(session: Session, file: Path, overwrite: bool, sentences: int) -> None:
+def write_page(session: Session, file: Path, sentences: int) -> None:
     """Write the page with the next sentences in it."""
     from acclimate.cli.outputs import check_file_to_write
     from acclimate.labelling.export import exported
+    from acclimate.settings import UsageError
 
-    check_file_to_write("--export", file, overwrite)
+    if file.exists():
+        raise UsageError(f"--export {file} is there already. Name another place, or remove it first.")
+    check_file_to_write("--export", file, overwrite=True)
     written = exported(session, file, sentences)
     typer.echo(
         f"{file}: {count(written, 'sentence')} to label in any browser, without a server. What comes back from it:\n"
-        f"  acclimate label --out {session.folder} --import FILE\n"
+        f"  acclimate label --out {session.folder} --set take=FILE\n"
         f"  acclimate data convert FILE labelled.conll"
     )
 
