@@ -187,6 +187,7 @@ def test_the_same_words_elsewhere_and_a_note_and_a_search(tmp_path: Path, visit:
         page = visit(url)
         page.keyboard.press("/")
         page.keyboard.type("stone left")
+        expect(page.locator(".hits button")).to_have_count(1)
         page.locator(".hits button").click()
         expect(page.locator("#word-3")).to_have_text("Rome")
         select(page, 3, 4)

@@ -252,6 +252,7 @@ def item_fields(item: Item) -> Fields:
         "version": item.version,
         "answer": None if item.answer is None else item.answer.as_dict(),
         "suggestions": [[span.start, span.end, span.label, round(span.score, 4)] for span in item.suggestions],
+        "doubts": [round(each, 2) for each in item.words],
         "heldBack": item.held_back,
         "round": item.round,
     }

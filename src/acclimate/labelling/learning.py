@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from acclimate.data.processes import CONTEXT, end_with_parent
-from acclimate.labelling.queue import Queue
+from acclimate.labelling.queue import Order, Queue
 from acclimate.labelling.rounds import Facts, finished_rounds, learn_round, prune, read_facts, read_order
 from acclimate.labelling.session import Session
 from acclimate.layout import ROUNDS
@@ -119,6 +119,12 @@ class Learner:
             self._tried = max(self._tried, self._facts.answered)
             self.queue.take(read_order(folder, finished[-1]))
             prune(folder, self.session.settings.learning.kept)
+
+
+def last_order(session: Session) -> Order:
+    """The order of the last round, if there is one."""
+    finished = finished_rounds(session.folder)
+    return read_order(session.folder, finished[-1]) if finished else Order()
 
 
 def _learn(folder: str, number: int) -> None:

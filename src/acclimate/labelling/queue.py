@@ -30,6 +30,7 @@ class Item:
     suggestions: tuple[ScoredSpan, ...] = ()
     held_back: bool = False
     round: int = 0  # that the suggestions come from
+    words: Sequence[float] = ()  # the probability of each word to be in any span; empty: not known
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Order:
     round: int = 0
     first: Sequence[str] = ()
     suggestions: Mapping[str, Sequence[ScoredSpan]] = field(default_factory=dict)
+    words: Mapping[str, Sequence[float]] = field(default_factory=dict)  # of each: the probability to be in any span
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ class Queue:
                 tuple(span for span in found if span.label in known),
                 stored.held_back,
                 self.order.round,
+                self.order.words.get(sentence, ()) if shows else (),
             )
 
     def elsewhere(self, words: Sequence[str], annotator: str, most: int = 1000) -> list[Place]:
@@ -285,9 +288,10 @@ def order_as_dict(order: Order) -> dict[str, Any]:
     spans = {
         name: [[s.start, s.end, s.label, round(s.score, 4)] for s in own] for name, own in order.suggestions.items()
     }
-    return {"round": order.round, "first": list(order.first), "suggestions": spans}
+    words = {name: [round(each, 3) for each in own] for name, own in order.words.items()}
+    return {"round": order.round, "first": list(order.first), "suggestions": spans, "words": words}
 
 
 def order_of(content: Mapping[str, Any]) -> Order:
     spans = {name: tuple(ScoredSpan(*each) for each in own) for name, own in content["suggestions"].items()}
-    return Order(content["round"], content["first"], spans)
+    return Order(content["round"], content["first"], spans, content.get("words", {}))

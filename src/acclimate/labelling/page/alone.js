@@ -29,19 +29,23 @@ labelling.alone = (annotator, hear, content) => {
     keep({ steps: [...state.steps.slice(0, state.count), step], count: state.count + 1, seconds });
   }
 
-  const itemOf = (id) => (id === null ? null : { ...items.get(id), answer: answers().get(id) || null, version: 0 });
+  const itemOf = (id) => (id === null ? null : { ...items.get(id), answer: answers().get(id) || null, version: versionOf(id) });
+  const versionOf = (id) => {
+    const { steps, count } = kept();
+    return steps.slice(0, count).filter((step) => step.some((one) => one.sentence === id)).length;
+  };
   function nextOf(besides) {
     const found = answers();
-    const isOpen = (id) => !found.has(id) || found.get(id).status === "part";
+    const isOpen = (id) => !found.has(id) || found.get(id).isUnread;
     const open = [...items.keys()].find((id) => id !== besides && isOpen(id));
     if (open) return open;
-    const skipped = [...found.values()].find((one) => one.status === "skipped" && one.sentence !== besides);
+    const skipped = [...found.values()].find((one) => ["skipped", "part"].includes(one.status) && one.sentence !== besides);
     return skipped ? skipped.sentence : null;
   }
   function view(show) {
     const found = shown === null ? null : answers().get(shown);
     if (show) shown = show;
-    else if (shown === null || (found && found.status !== "part")) shown = nextOf(null);
+    else if (shown === null || (found && !found.isUnread)) shown = nextOf(null);
     const ahead = nextOf(shown);
     return { item: itemOf(shown), ahead: ahead === shown ? null : itemOf(ahead) };
   }
@@ -81,7 +85,8 @@ labelling.alone = (annotator, hear, content) => {
     const made = [...byId].map(([sentence, spans]) => {
       const old = found.get(sentence);
       const base = old && old.status === "part" ? old : { sentence, status: "part", spans: [], rejected: [], open: [], note: "" };
-      return { ...base, spans: [...base.spans, ...spans].sort((a, b) => a[0] - b[0]), seconds: 0, seen: 0 };
+      const every = [...base.spans, ...spans].sort((a, b) => a[0] - b[0]);
+      return { ...base, spans: every, seconds: 0, seen: 0, isUnread: !old || Boolean(old.isUnread) };
     });
     take(made);
     return { sentences: [...byId.keys()], places: places.length, left: 0 };
@@ -131,7 +136,7 @@ labelling.alone = (annotator, hear, content) => {
         return;
       }
       if (shown === fields.sentence) shown = null;
-      hear.saved({ versions: { [fields.sentence]: 0 }, ...view(show) }, 0);
+      hear.saved({ versions: { [fields.sentence]: versionOf(fields.sentence) }, ...view(show) }, 0);
     },
     send: async () => hear.state("saved", 0),
     waiting: () => 0,

@@ -5,6 +5,7 @@
   const { at, made, counted, ...panels } = labelling.panels;
   const NAME = "acclimate-annotator";
   const POLL = 3000;
+  const DOUBT = 0.05; // probability of a name from which on a word without a suggestion is underlined
   const IDLE = 60; // seconds after which nobody is thought to look
   const holder = at("content");
   const content = holder ? JSON.parse(holder.textContent) : null;
@@ -32,7 +33,8 @@
 
   // -- what is on the screen
 
-  function show(next, after) {
+  // `draft`: how it stood when it was left, where an answer was taken back
+  function show(next, after, draft = null) {
     ahead = after;
     if (item && next && item.id === next.id && past.length) {
       item.version = next.version; // somebody is at work on it
@@ -42,9 +44,9 @@
     spent = 0;
     since = Date.now();
     begun = "";
-    const draft = item ? drafts.get(item.id) || stored(item.id) : null;
-    marks = draft ? draft.marks : item ? spans.marksOf(item) : [];
-    past = draft ? draft.past : [];
+    const found = draft || (item && stored(item.id));
+    marks = found ? found.marks : item ? spans.marksOf(item) : [];
+    past = found ? found.past : [];
     future = [];
     anchor = focus = 0;
     hasSelection = false;
@@ -137,6 +139,12 @@
     const isIn = hasSelection && start <= word && word < end;
     const element = made("span", item.words[word], "word", { role: "option", id: `word-${word}`, "aria-selected": String(isIn) });
     element.setAttribute("aria-label", mark ? `${item.words[word]}, ${nameOf(mark)}` : item.words[word]);
+    const doubt = mark ? 0 : item.doubts[word] || 0;
+    if (doubt >= DOUBT && !item.answer) {
+      element.classList.add("doubt");
+      element.style.setProperty("--doubt", doubt.toFixed(2));
+      element.setAttribute("aria-label", `${item.words[word]}, a name by ${Math.round(100 * doubt)} percent`);
+    }
     if (isIn) element.classList.add("selected");
     if (word === focus && hasSelection) element.classList.add("focus");
     element.dataset.word = word;
@@ -322,7 +330,7 @@
     }
     const found = await settled(() => store.undo());
     if (!found.isChanged) return say("There is nothing to undo.");
-    took(found);
+    took(found, found.sentences.length === 1 ? drafts.get(found.sentences[0]) : null);
     say("Your last answer is taken back. It is not saved: press Enter when it is right.");
     return look();
   }
@@ -341,10 +349,10 @@
     return look();
   }
 
-  function took(found) {
+  function took(found, draft = null) {
     if (found.guide) takeGuide(found);
     item = null;
-    show(found.item, found.ahead);
+    show(found.item, found.ahead, draft);
   }
 
   // what is under way must be saved before a step is taken back
@@ -359,8 +367,6 @@
 
   async function jumpTo(id) {
     const found = await settled(() => store.next(id));
-    if (item) leave();
-    drafts.delete(id);
     item = null;
     show(found.item, found.ahead);
   }
@@ -590,7 +596,6 @@
     conflict(answer, found, decideIt) {
       const known = drafts.get(answer.sentence);
       panels.conflict(found.current, known ? known.words : [], (isMine) => {
-        if (!isMine) drafts.delete(answer.sentence);
         decideIt(isMine);
         if (!isMine && !item) attempt(async () => took(await settled(() => store.next())));
       });

@@ -118,7 +118,8 @@ labelling.panels = (() => {
     const mouse =
       "With a mouse, drag over words or click a first and Shift-click a last one, then click a label. On a touch screen, tap the " +
       "first and the last word, then the label.";
-    open("Keys", [rows(labels.map((label) => [keys.get(label), label])), rows(KEYS), made("p", mouse, "note")]);
+    const doubt = "Suggestions are shaded by their probability. A dotted line stands under a word that is perhaps a name, though none is suggested.";
+    open("Keys", [rows(labels.map((label) => [keys.get(label), label])), rows(KEYS), made("p", mouse, "note"), made("p", doubt, "note")]);
   }
 
   function search(ask, show) {
