@@ -3,7 +3,8 @@
     python benchmarks/labelling_page.py --sentences 100000 --answers 300
 
 A server runs in a process of its own, as `acclimate label` starts it, and learns in the background: `--pause` seconds
-pass between two answers, so that rounds begin and end meanwhile. Printed are the times of each request over HTTP: the median, the 99th percentile, and the greatest.
+pass between two answers, so that rounds begin and end meanwhile. Printed are the milliseconds of each kind of request
+over HTTP: the median, the 99th percentile, and the greatest.
 """
 
 from __future__ import annotations
@@ -91,9 +92,10 @@ def main() -> None:
             print(f"{given.sentences:,} sentences: ready after {time.monotonic() - begun:.0f} s")
             client = Client(address[0])
             label(client, given.answers, given.pause)
-            rounds = client.ask("progress")["rounds"]
+            found = client.ask("progress")
             server.terminate()
-    print(f"{given.answers} answers, {len(rounds)} rounds of learning meanwhile; milliseconds:")
+    learner = f"{len(found['rounds'])} rounds of learning meanwhile, now {found['learner']['state']}"
+    print(f"{given.answers} answers, {learner}; milliseconds:")
     for path, times in client.times.items():
         ordered = sorted(times)
         middle, last = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]

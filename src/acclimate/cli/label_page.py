@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ def serve_page(begin: Callable[[], Session], host: str, port: int, settings: Lab
         desk = Desk(session, settings.serve)
 
         def announce() -> None:
+            gc.freeze()  # sentences stay: looking through them for garbage would hold up an answer for a second
             typer.echo(f"{url} shows the page for {session.folder}. Ctrl-C ends it; every answer is saved at once.")
             sys.stdout.flush()
             if opens_browser(settings.browser, is_local(made)):
