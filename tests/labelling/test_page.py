@@ -34,6 +34,7 @@ from server_process import started
 
 pytestmark = needs_chromium
 Visit = Callable[..., Page]
+DOUBTED = [ScoredSpan(0, 1, "PER", 0.9)]
 SUGGESTED = [ScoredSpan(0, 1, "PER", 0.9), ScoredSpan(2, 3, "LOC", 0.6), ScoredSpan(3, 4, "LOC", 0.2)]
 
 
@@ -67,7 +68,8 @@ def suggest(session: Session, suggested: dict[str, list[ScoredSpan]]) -> None:
     """A round that is over."""
     place = session.folder / "rounds" / "0001"
     place.mkdir(parents=True)
-    order = Order(1, ids(session), {name: tuple(each) for name, each in suggested.items()})
+    words = {name: [0.9, 0.02, 0.6, 0.3, *[0.0] * 40] for name in suggested}
+    order = Order(1, ids(session), {name: tuple(each) for name, each in suggested.items()}, words)
     (place / ORDER).write_text(json.dumps(order_as_dict(order)))
     (place / FACTS).write_text('{"number": 1, "answered": 0, "learnt": 0, "words": 0, "seconds": 1.0}')
 
@@ -179,6 +181,21 @@ def test_suggestions_are_accepted_rejected_and_left_open(tmp_path: Path, visit: 
     kept = {sentence.words[2]: sentence.tags for sentence in read_corpus(tmp_path / "s")}
     assert kept[shown[2][2]] == ("B-PER", "O", "O", "O|*")
     assert kept[shown[3][2]] == ("B-PER", "O|*", "O|*", "O|*")
+
+
+def test_a_word_that_may_be_a_name_is_underlined_and_told(tmp_path: Path, visit: Visit) -> None:
+    session = begin(
+        tmp_path / "s", Corpus.of_texts([["Anna", "saw", "Oslo", "today"], ["Anna", "left", "Rome", "late"]])
+    )
+    suggest(session, dict.fromkeys(ids(session), DOUBTED))
+    with session, served(session) as url:
+        page = visit(url)
+        doubted = page.locator(".word.doubt")
+        expect(doubted).to_have_count(2)
+        assert doubted.first.get_attribute("aria-label") == f"{words_of(page)[2]}, a name by 60 percent"
+        select(page, 2, 3)
+        page.keyboard.press("l")
+        expect(doubted).to_have_count(1)
 
 
 def test_the_same_words_elsewhere_and_a_note_and_a_search(tmp_path: Path, visit: Visit) -> None:

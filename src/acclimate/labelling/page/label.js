@@ -464,6 +464,7 @@
     const command = ALWAYS[event.key] || (item && COMMANDS[event.key]);
     if (command) {
       event.preventDefault();
+      if (event.repeat && ["Enter", "PageDown"].includes(event.key)) return; // a key held down must not answer the next one
       begun = event.key === "Shift" ? begun : "";
       command(event);
     } else if (item && Array.from(event.key).length === 1) {
@@ -636,7 +637,10 @@
       hear.state(store.waiting() ? "saving" : "saved", store.waiting());
     } catch (failure) {
       if (failure.status === 401) panels.askToken(() => enter(name));
-      else {
+      else if (failure.status === 422) {
+        problem(failure);
+        panels.askName("", enter);
+      } else {
         problem(failure);
         setTimeout(() => enter(name), 2000); // until the server is back
       }

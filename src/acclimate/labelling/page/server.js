@@ -6,6 +6,7 @@ labelling.server = (annotator, hear) => {
   let isSending = false;
   let isHeld = false; // by a conflict, until somebody decides
   let failures = 0;
+  let memory = null; // the outbox, where the browser has no room for it
 
   async function ask(path, body = {}) {
     const headers = { "Content-Type": "application/json" };
@@ -30,6 +31,7 @@ labelling.server = (annotator, hear) => {
 
   const place = () => `acclimate-outbox ${session} ${annotator}`;
   function outbox() {
+    if (memory) return memory;
     try {
       return JSON.parse(localStorage.getItem(place())) || [];
     } catch {
@@ -37,8 +39,13 @@ labelling.server = (annotator, hear) => {
     }
   }
   function keep(entries) {
-    if (entries.length) localStorage.setItem(place(), JSON.stringify(entries));
-    else localStorage.removeItem(place());
+    try {
+      if (entries.length) localStorage.setItem(place(), JSON.stringify(entries));
+      else localStorage.removeItem(place());
+      memory = null;
+    } catch {
+      memory = entries; // the browser keeps nothing for us: this tab must stay open until they are sent
+    }
     tell();
   }
   function tell() {

@@ -76,9 +76,11 @@ labelling.spans = (() => {
 
   // The keys of each label: its initial; where several share one, a second key after it.
   function keysOf(labels) {
+    const COMPOSED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u; // no single key types these
     const groups = new Map();
     for (const label of labels) {
-      const first = Array.from(label.toLowerCase())[0];
+      const letter = Array.from(label.toLowerCase()).find((each) => /[\p{L}\p{N}]/u.test(each));
+      const first = !letter || COMPOSED.test(letter) ? "0" : letter;
       groups.set(first, [...(groups.get(first) || []), label]);
     }
     const keys = new Map();
@@ -92,10 +94,10 @@ labelling.spans = (() => {
   function secondKeys(labels) {
     const taken = new Set();
     const found = new Map();
-    const spare = [..."123456789abcdefghijklmnopqrstuvwxyz"];
+    const spare = [..."123456789abcdefghijklmnopqrstuvwxyz"]; // 0 begins a number, once these are used up
     for (const label of labels) {
-      const letters = Array.from(label.toLowerCase()).slice(1).filter((letter) => /[\p{L}\p{N}]/u.test(letter));
-      const own = letters.find((letter) => !taken.has(letter)) || spare.find((key) => !taken.has(key)) || "";
+      const letters = Array.from(label.toLowerCase()).slice(1).filter((letter) => /[a-z1-9]/.test(letter));
+      const own = letters.find((letter) => !taken.has(letter)) || spare.find((key) => !taken.has(key)) || `0${taken.size}`;
       taken.add(own);
       found.set(label, own);
     }
