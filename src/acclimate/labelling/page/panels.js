@@ -249,21 +249,22 @@ labelling.panels = (() => {
 
   function progress(found, isAlone) {
     const { mine, all } = found;
-    const tile = (value, text) => {
+    const tile = (value, text, range = "") => {
       const box = made("div", null, "tile");
-      box.append(made("b", value), made("span", text));
+      box.append(made("b", value), ...(range ? [made("span", range)] : []), made("span", text));
       return box;
     };
+    const together = found.annotators.length > 1 ? `, ${all.done.toLocaleString("en")} by all` : "";
     const tiles = [
-      tile(mine.done.toLocaleString("en"), `of ${counted(mine.sentences, "sentence")} done by you`),
+      tile(mine.done.toLocaleString("en"), `of ${counted(mine.sentences, "sentence")} done by you${together}`),
       tile(mine.spans.toLocaleString("en"), "spans"),
       tile((mine.seconds / 60).toFixed(mine.seconds < 600 ? 1 : 0), "minutes"),
     ];
     if (mine.part + mine.skipped + mine.flagged) tiles.push(tile(`${mine.part} · ${mine.skipped} · ${mine.flagged}`, "in part · skipped · flagged"));
-    if (found.annotators.length > 1) tiles.push(tile(all.done.toLocaleString("en"), "done by all together"));
-    for (const one of found.agreement.filter((each) => each.sentences))
-      tiles.push(tile(one.kappa === null ? percent(one.f1) : `${percent(one.f1)} · ${one.kappa.toFixed(2)}`,
-        `F1${one.kappa === null ? "" : " · kappa"} with ${one.with} on ${counted(one.sentences, "sentence")}`));
+    for (const one of found.agreement.filter((each) => each.sentences)) {
+      const kappa = one.kappa === null ? "" : `kappa ${one.kappa.toFixed(2)}`;
+      tiles.push(tile(percent(one.f1), `F1 with ${one.with} on ${counted(one.sentences, "sentence")}`, kappa));
+    }
     if (!isAlone) tiles.push(...learningTiles(found, tile));
     at("tiles").replaceChildren(...tiles);
     at("learner").textContent = isAlone ? "Answers stay in this browser until you download them." : learnerLine(found);
@@ -274,11 +275,11 @@ labelling.panels = (() => {
     const judged = found.rounds.filter((one) => one.held_back).pop();
     if (!judged) return [tile("–", `F1 on ${counted(found.all.held_back, "held-back sentence")}: after the next round`)];
     const { f1, low, high, sentences } = judged.held_back;
-    const tiles = [tile(`${percent(f1)} [${percent(low)}, ${percent(high)}]`, `F1 on ${counted(sentences, "held-back sentence")}, 95 % interval`)];
+    const tiles = [tile(percent(f1), `F1 on ${counted(sentences, "held-back sentence")}`, `[${percent(low)}, ${percent(high)}]`)];
     if (judged.expected) {
       const { more, gain, low: from, high: to } = judged.expected;
       const sign = (value) => `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
-      tiles.push(tile(`${sign(gain)} [${sign(from)}, ${sign(to)}]`, `F1 expected of the next ${more} sentences`));
+      tiles.push(tile(sign(gain), `F1 expected of the next ${more} sentences`, `[${sign(from)}, ${sign(to)}]`));
     }
     return tiles;
   }
@@ -325,7 +326,7 @@ labelling.panels = (() => {
     axis.textContent = `${most} labelled sentences`;
     drawing.append(axis);
     const figure = made("figure");
-    figure.append(made("figcaption", "F1 on held-back sentences"), drawing);
+    figure.append(made("figcaption", "F1 on held-back sentences, with 95 % intervals"), drawing);
     return [figure];
   }
 
