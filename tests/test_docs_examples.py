@@ -66,6 +66,7 @@ def test_the_commands_and_the_program_of_the_guide_to_labelling_run(
     beginnings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("acclimate.cli.reading.load_bundled", reading.load_bundled)
+    monkeypatch.setattr("acclimate.serving.server.serve", lambda service, app, made, announce: announce())
     page = DOCS / "how-to" / "label.md"
     run_commands(page, tmp_path)
     (program,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command_line import Files, acclimate
 
+from acclimate.cli.label_page import opens_browser
 from acclimate.data.answers import Answer
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.reading import read_corpus
@@ -41,11 +43,49 @@ def gold(tmp_path: Path, make_corpus: Callable[..., Corpus]) -> Path:
     return tmp_path / "gold.conll"
 
 
-def test_without_an_oracle_the_command_says_what_can_be_done(tmp_path: Path, gold: Path) -> None:
-    told = acclimate("label", gold, "--out", tmp_path / "s", code=2).err
-    assert "--simulate GOLD" in told
-    assert "acclimate data suggest" in told
+def test_without_a_text_there_is_no_page(tmp_path: Path) -> None:
+    told = acclimate("label", "--out", tmp_path / "s", "--port", "0", code=2).err
+    assert "name the TEXT to label" in told
     assert not (tmp_path / "s").exists()
+
+
+def test_a_page_in_a_file_is_written_and_what_comes_back_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("Anna saw Oslo\nRome fell\n")
+    begun = ("label", tmp_path / "text.txt", "--start", "none", "--labels", "LOC,PER", "--out", tmp_path / "s")
+    page = tmp_path / "page.html"
+    told = acclimate(*begun, "--set", "held_back=0", "--export", page, "--set", "sentences=1").out
+    assert "1 sentence to label" in told
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert "is there already" in acclimate("label", "--out", tmp_path / "s", "--export", page, code=2).err
+    with Session.open(tmp_path / "s") as session:
+        identifier, stored = next(iter(session.sentences.items()))
+    answer = {"sentence": identifier, "status": "done", "spans": [[0, 1, "PER"]], "seen": 0}
+    line = {"words": stored.sentence.words, "tags": [], "annotator": "zoe", "answer": answer}
+    (tmp_path / "back.jsonl").write_text(json.dumps(line))
+    take = ("label", "--out", tmp_path / "s", "--set", f"take={tmp_path / 'back.jsonl'}")
+    assert "1 answer by zoe taken" in acclimate(*take).out
+    assert "1 answer stood here already" in acclimate(*take).err
+    assert [sentence.tags for sentence in read_corpus(tmp_path / "s")] == [("B-PER", "O", "O")]
+    refused = acclimate("label", "--simulate", tmp_path / "text.txt", "--out", tmp_path / "t", "--export", page, code=2)
+    assert "--simulate goes without" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("wish", "local", "terminal", "opens"),
+    [
+        ("auto", True, True, True),
+        ("auto", True, False, False),
+        ("auto", False, True, False),
+        ("always", False, False, True),
+        ("never", True, True, False),
+    ],
+)
+def test_a_browser_is_opened_where_somebody_sits(
+    wish: str, local: bool, terminal: bool, opens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(f"sys.{stream}", SimpleNamespace(isatty=lambda: terminal))
+    assert opens_browser(wish, local) == opens
 
 
 def test_an_oracle_labels_and_the_folder_is_a_corpus_for_every_command(
@@ -71,7 +111,7 @@ def test_an_oracle_labels_and_the_folder_is_a_corpus_for_every_command(
 
 def test_points_are_printed_as_json(tmp_path: Path, gold: Path, tagger: Path) -> None:
     given = ("label", "--simulate", gold, "--start", tagger, "--out", tmp_path / "s", *QUICK, "--set", "at=[2,5]")
-    points = acclimate(*given, "--labels", "PER", "--json", "-q").json["points"]
+    points = acclimate(*given, "--labels", "PER", "--json").json["points"]
     assert [one["sentences"] for one in points] == [0, 2, 5]
     assert points[-1]["spans"] == 5
     with Session.open(tmp_path / "s") as session:

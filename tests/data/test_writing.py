@@ -130,7 +130,7 @@ def test_the_files_that_were_written_are_named(tmp_path):
 
 
 def test_every_format_but_the_hub_can_be_written():
-    assert {*WRITERS, "brat"} == FORMATS.keys() - {"hub"}
+    assert {*WRITERS, "brat"} == FORMATS.keys() - {"hub", "labelling"}
 
 
 def test_an_unknown_format_is_answered_with_the_known_ones(tmp_path):

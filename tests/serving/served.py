@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 
+import server_process
 from acclimate.model.tagger import Tagger
+from server_process import Process
 
 TEXTS = [
     "",
@@ -36,35 +32,8 @@ def opinionated(tagger: Tagger, seed: int) -> Tagger:
     return tagger.eval()
 
 
-@dataclass(frozen=True)
-class Process:
-    """A server in a process of its own."""
-
-    url: str
-    process: subprocess.Popen[str]
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(60)
-
-
 @contextmanager
 def started(*words: object, **variables: str) -> Iterator[Process]:
     """`acclimate serve` with these words, on a free port."""
-    command = [sys.executable, "-m", "acclimate", "serve", *map(str, words), "--port", "0"]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"} | variables,
-    )
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        address = re.match(r"(http://\S+) serves ", line)
-        assert address, line + process.communicate()[1]
-        yield Process(address[1], process)
-    finally:
-        process.kill()
-        process.communicate()
+    with server_process.started("serve", *words, "--port", "0", says="serves", **variables) as server:
+        yield server

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from served import started
 
-CHROMIUM = shutil.which("chromium")
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
+from chromium import launched, needs_chromium, visiting
+
 ATTACK = '<img src=x onerror="window.broken=1"><b>Anna</b> & <script>window.broken=1</script> flew to Oslo 👩‍👩‍👧 .'
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -30,31 +26,21 @@ def address(compact_folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launched() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
     """Opens the page; whatever the browser complains of fails the test at its end."""
-    contexts, complaints = [], []
+    with visiting(browser) as visit:
 
-    def open_page(url: str = address, **options: Any) -> Page:
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda failure: complaints.append(str(failure)))
-        page.goto(url)
-        expect(page.locator("#about-model")).not_to_be_empty()
-        return page
+        def open_page(url: str = address, **options: Any) -> Page:
+            page = visit(url, **options)
+            expect(page.locator("#about-model")).not_to_be_empty()
+            return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert [said for said in complaints if "Failed to load resource" not in said] == []
+        yield open_page
 
 
 def find(page: Page, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from acclimate.cli.reading import PairReadingSettings, ReadingSettings
 from acclimate.data.selection.ngram_scores import Measure
 from acclimate.labelling.settings import SessionSettings
 from acclimate.methods.acquisition.settings import AcquisitionSettings
+from acclimate.serving.settings import AccessSettings
 from acclimate.settings import Seed, Settings
 
 
@@ -121,6 +123,14 @@ class LabelSettings(SessionSettings):
     """With --simulate: number of sentences to label."""
     at: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """With --simulate: numbers of labelled sentences after which the tagger learns; empty: every learning.every."""
+    sentences: int = Field(200, ge=1)
+    """With --export: number of sentences in the page."""
+    take: Path | None = None
+    """File that somebody downloaded from a page without a server: put its answers into the session; null: none."""
+    browser: Literal["auto", "always", "never"] = "auto"
+    """Open the page in a browser: where somebody sits at a terminal of this machine (auto), always or never."""
+    serve: AccessSettings = AccessSettings()
+    """Who may ask the server of the page."""
     test: str | None = None
     """With --simulate: labelled sentences to score each round on, which are never learnt; null: none."""
     reading: ReadingSettings = ReadingSettings()

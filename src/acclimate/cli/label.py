@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet, set_option
+from acclimate.cli.options import Host, Json, Overwrite, Port, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from acclimate.cli.data_settings import LabelSettings
     from acclimate.labelling.session import Session
@@ -50,14 +51,18 @@ def label_command(
     simulate: Annotated[
         str | None, typer.Option(metavar="GOLD", help="Let these labelled sentences answer in place of a person.")
     ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Write the page as one HTML file that needs no server.")
+    ] = None,
     acquisition: Acquisition = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8100,
     assignments: Annotated[list[str] | None, set_option("label")] = None,
-    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Label sentences of your text, those first that teach the tagger most; it learns while you label.
+    """Label sentences of your text on a local page, those first that teach the tagger most; it learns while you label.
 
-    Example: acclimate label --simulate social/train --out trial --set test=social/test --set answers=60
+    Example: acclimate label tweets.txt --start runs/a --out labelled
 
     A random fifth of the sentences is held back: these are never learnt, and give an honest F1.
     """
@@ -68,19 +73,38 @@ def label_command(
     settings = settings_of(LabelSettings, assignments, {"acquisition.name": acquisition})
     names = tuple(name.strip() for name in labels.split(",") if name.strip()) if labels else ()
     if simulate is None:
-        raise UsageError(
-            "The page for labelling is not in this version. Let labelled sentences answer (--simulate GOLD), or write "
-            "the sentences for another tool: acclimate data suggest."
-        )
+        _on_a_page(partial(session_at, out, text, start, names, settings), settings, export, host, port)
+        return
+    if export is not None or settings.take is not None:
+        raise UsageError("--simulate goes without --export and --set take=FILE: nobody labels on a page.")
     if text is not None:
         raise UsageError("With --simulate the sentences of GOLD are labelled: leave TEXT out.")
-    points = _simulated(simulate, start, names, out, settings, quiet)
+    points = _simulated(simulate, start, names, out, settings)
     if as_json:
         typer.echo(json.dumps({"out": str(out), "points": [point.as_dict() for point in points]}))
     else:
         typer.echo(_table(points))
         typer.echo(_verdict(points))
         typer.echo(f"use it: acclimate adapt --target-labelled {out} --target-test {out / 'held-back'}")
+
+
+def _on_a_page(
+    begin: Callable[[], Session],
+    settings: LabelSettings,
+    export: Path | None,
+    host: str,
+    port: int,
+) -> None:
+    from acclimate.cli.label_page import serve_page, take_answers, write_page
+
+    if export is None and settings.take is None:
+        serve_page(begin, host, port, settings)
+        return
+    with begin() as session:
+        if settings.take is not None:
+            take_answers(session, settings.take)
+        if export is not None:
+            write_page(session, export, settings.sentences)
 
 
 def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], settings: LabelSettings) -> Session:
@@ -103,9 +127,7 @@ def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], s
     return Session.begin(out, read(text, settings.reading, tell=warn), own, start=start, labels=names, warn=warn)
 
 
-def _simulated(
-    gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings, quiet: bool
-) -> list[Point]:
+def _simulated(gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings) -> list[Point]:
     from acclimate.cli.outputs import check_folder_to_write, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.inference.loading import tagger_in
@@ -125,7 +147,7 @@ def _simulated(
         test=None if settings.test is None else read(settings.test, settings.reading, tell=warn),
         at=settings.at,
         answers=settings.answers,
-        tell=stderr_console(quiet).print,
+        tell=stderr_console().print,
     )
 
 
@@ -159,16 +181,15 @@ def suggest_command(
     to: Annotated[
         str | None, typer.Option(metavar="FORMAT", help="doccano, label_studio, prodigy, or any that convert writes.")
     ] = None,
-    acquisition: Acquisition = None,
     assignments: Annotated[list[str] | None, set_option("suggest")] = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
 ) -> None:
     """Choose the sentences of a text that are worth labelling, with the tagger's suggestions, for another tool.
 
     Example: acclimate data suggest tweets.txt --top 100 --to doccano --out tweets.jsonl
 
-    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already.
+    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already, and
+    --set acquisition.name=NAME chooses in another way.
     """
     from acclimate.cli.data_settings import SuggestSettings
     from acclimate.cli.outputs import check_place_to_write, stderr_console, warn
@@ -178,7 +199,7 @@ def suggest_command(
     from acclimate.labelling.suggest import choose
     from acclimate.settings import UsageError
 
-    settings = settings_of(SuggestSettings, assignments, {"acquisition.name": acquisition})
+    settings = settings_of(SuggestSettings, assignments)
     check_place_to_write("--out", out, overwrite, [text], to, has_tags=True)
     tagger = load_tagger(start)
     if tagger.labels.kind == "plain":
@@ -192,7 +213,7 @@ def suggest_command(
         )
     format = write_suggestions(chosen.sentences, chosen.spans, out, to, start)
     spans = count(sum(map(len, chosen.spans)), "suggested span")
-    stderr_console(quiet).print(
+    stderr_console().print(
         f"{out}: {count(len(chosen.sentences), 'sentence')} of {len(corpus):,} as {format}, with {spans}; "
         f"{count(chosen.alike, 'near-duplicate')} left out."
     )

@@ -30,6 +30,8 @@ SourceOption = Annotated[
         show_default="none; news, with a recipe or an encoder and no corpus",
     ),
 ]
+Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: every one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")]
 SourceDev = Annotated[
     list[str] | None,
     typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Without it, a tenth of the source does."),

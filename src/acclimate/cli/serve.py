@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from acclimate.cli.options import Device, set_option
+from acclimate.cli.options import Device, Host, Port, set_option
 
 
 def serve_command(
@@ -15,8 +15,8 @@ def serve_command(
         list[str],
         typer.Argument(metavar="TAGGER...", help="Folders of runs or exports, or general; NAME=TAGGER names one."),
     ],
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: every one.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
     assignments: Annotated[list[str] | None, set_option("serve", "serve.X=Y")] = None,
     device: Device = "auto",
 ) -> None:
@@ -35,7 +35,7 @@ def serve_command(
         raise UsageError("serving needs starlette and uvicorn. pip install 'acclimate[serve]'") from None
 
     from acclimate.cli.outputs import warn
-    from acclimate.serving.app import Service
+    from acclimate.serving.app import Service, build_app
     from acclimate.serving.server import TOKEN, bind, hosts_of, is_local, serve, token_of, url_of
     from acclimate.serving.settings import ServeSettings
     from acclimate.serving.taggers import load_taggers
@@ -53,4 +53,5 @@ def serve_command(
             typer.echo(line)
             sys.stdout.flush()
 
-        serve(Service(served, settings), made, hosts_of(made, host, settings), token, announce)
+        service = Service(served, settings)
+        serve(service, build_app(service, hosts_of(made, host, settings), token), made, announce)

@@ -30,6 +30,7 @@ class Item:
     suggestions: tuple[ScoredSpan, ...] = ()
     held_back: bool = False
     round: int = 0  # that the suggestions come from
+    words: Sequence[float] = ()  # the probability of each word to be in any span; empty: not known
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Order:
     round: int = 0
     first: Sequence[str] = ()
     suggestions: Mapping[str, Sequence[ScoredSpan]] = field(default_factory=dict)
+    words: Mapping[str, Sequence[float]] = field(default_factory=dict)  # of each: the probability to be in any span
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Queue:
         self._held_back = [each for each in ids if session.sentences[each].held_back]
         self._random = [each for each in ids if not session.sentences[each].held_back]
         self._on_screen: dict[str, tuple[str, int]] = {}  # by annotator: a sentence, and its version when it was shown
+        self._put_off: dict[str, set[str]] = defaultdict(set)  # by annotator: what they labelled in part, and went on
+        self._kept: dict[str, str] = {}  # by annotator: the sentence that their page has ready to show after that
 
     def take(self, order: Order) -> None:
         """Go on in a new order."""
@@ -85,6 +89,22 @@ class Queue:
                 return None
             return self.show(following, annotator)
 
+    def ahead(self, annotator: str) -> Item | None:
+        """What would come if the sentence on the screen were done now. It is kept for this annotator."""
+        with self.session.lock:
+            shown, _ = self._on_screen.get(annotator, (None, 0))
+            self._kept.pop(annotator, None)
+            following = self._next(annotator, besides=shown)
+            if following is None or following == shown:
+                return None
+            self._kept[annotator] = following
+            return self.item(following, annotator)
+
+    def put_off(self, sentence: str, annotator: str) -> None:
+        """Let a sentence that was labelled in part come again only when nothing else is left."""
+        with self.session.lock:
+            self._put_off[annotator].add(sentence)
+
     def show(self, sentence: str, annotator: str) -> Item:
         """Put a sentence of the annotator's choice on the screen: one that was found, or undone."""
         with self.session.lock:
@@ -97,6 +117,22 @@ class Queue:
         with self.session.lock:
             found = self._waiting(annotator)
             return [identifier for identifier, _ in zip(found, range(most), strict=False)]
+
+    def mixed(self, most: int) -> list[str]:
+        """So many sentences that nobody has labelled, in the order for one who labels them all: some are held back."""
+        with self.session.lock:
+            ordinary, held_back = self._waiting(""), self._waiting_held_back("")
+            found: list[str] = []
+            known = 0
+            while len(found) < most:
+                is_held_back = known < self.session.settings.held_back * (len(found) + 1)
+                first, second = (held_back, ordinary) if is_held_back else (ordinary, held_back)
+                one = next(first, None) or next(second, None)
+                if one is None:
+                    break
+                known += self.session.sentences[one].held_back
+                found.append(one)
+            return found
 
     def item(self, sentence: str, annotator: str) -> Item:
         """A sentence as an annotator sees it."""
@@ -113,6 +149,7 @@ class Queue:
                 tuple(span for span in found if span.label in known),
                 stored.held_back,
                 self.order.round,
+                self.order.words.get(sentence, ()) if shows else (),
             )
 
     def elsewhere(self, words: Sequence[str], annotator: str, most: int = 1000) -> list[Place]:
@@ -186,9 +223,13 @@ class Queue:
         every = tuple(sorted((*old.spans, *spans)))
         return Answer(identifier, annotator, old.status, every, old.rejected, open_spans, old.note, seen=seen)
 
-    def _next(self, annotator: str) -> str | None:
-        ordinary, held_back = self._waiting(annotator), self._waiting_held_back(annotator)
+    def _next(self, annotator: str, besides: str | None = None) -> str | None:
+        """`besides`: a sentence that counts as done."""
+        ordinary = (each for each in self._waiting(annotator) if each != besides)
+        held_back = (each for each in self._waiting_held_back(annotator) if each != besides)
         done, known = self._counts(annotator)
+        if besides is not None:
+            done, known = done + 1, known + self.session.sentences[besides].held_back
         first, second = ordinary, held_back
         if known < self.session.settings.held_back * (done + 1):  # a steady share, from the first sentence on
             first, second = second, first
@@ -204,6 +245,7 @@ class Queue:
     def _waiting(self, annotator: str) -> Iterator[str]:
         """Sentences to learn from that nobody has answered, and that are on nobody else's screen."""
         shown = {identifier for name, (identifier, _) in self._on_screen.items() if name != annotator}
+        shown |= {identifier for name, identifier in self._kept.items() if name != annotator}
         seen: set[str] = set()
         for identifier in chain(self.order.first, self._random):
             if identifier in seen or identifier in shown or identifier not in self.session.sentences:
@@ -217,18 +259,20 @@ class Queue:
         return (identifier for identifier in self._held_back if not self._is_answered(identifier, annotator))
 
     def _skipped(self, annotator: str) -> str | None:
-        """What was skipped comes again when nothing else is left: the first skipped first."""
+        """What was skipped or put off comes again when nothing else is left: the first one first."""
         state = self.session.state
         skipped = [
             identifier
             for identifier in state.answered
-            if (answer := state.answer(identifier, annotator)) and answer.status == "skipped"
+            if (answer := state.answer(identifier, annotator)) and answer.status in ("skipped", "part")
         ]
         return min(skipped, key=lambda identifier: state.version(identifier, annotator), default=None)
 
     def _is_answered(self, identifier: str, annotator: str) -> bool:
         answer = self.session.state.answer(identifier, annotator)
-        return answer is not None and answer.status != "part"
+        if answer is None:
+            return False
+        return answer.status != "part" or identifier in self._put_off[annotator]
 
     def _is_taken(self, identifier: str) -> bool:
         """Whether anybody is through with a sentence."""
@@ -244,9 +288,10 @@ def order_as_dict(order: Order) -> dict[str, Any]:
     spans = {
         name: [[s.start, s.end, s.label, round(s.score, 4)] for s in own] for name, own in order.suggestions.items()
     }
-    return {"round": order.round, "first": list(order.first), "suggestions": spans}
+    words = {name: [round(each, 3) for each in own] for name, own in order.words.items()}
+    return {"round": order.round, "first": list(order.first), "suggestions": spans, "words": words}
 
 
 def order_of(content: Mapping[str, Any]) -> Order:
     spans = {name: tuple(ScoredSpan(*each) for each in own) for name, own in content["suggestions"].items()}
-    return Order(content["round"], content["first"], spans)
+    return Order(content["round"], content["first"], spans, content.get("words", {}))

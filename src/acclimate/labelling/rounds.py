@@ -176,13 +176,20 @@ def ordered(
     shown = waiting
     if settings.suggest_held_back:
         shown = [*waiting, *(one for one in content.sentences.values() if one.held_back and one.id not in through)]
-    return Order(number, [waiting[place].id for place in ranked], {} if tagger is None else suggested(tagger, shown))
+    spans, words = ({}, {}) if tagger is None else suggested(tagger, shown)
+    return Order(number, [waiting[place].id for place in ranked], spans, words)
 
 
-def suggested(tagger: Tagger, sentences: Sequence[Stored]) -> dict[str, tuple[ScoredSpan, ...]]:
-    """The tagger's spans with their probabilities, by sentence."""
-    corpus = Corpus(tuple(one.sentence for one in sentences))
-    return {one.id: tuple(spans) for one, spans in zip(sentences, tagger.spans(corpus), strict=True)}
+def suggested(
+    tagger: Tagger, sentences: Sequence[Stored]
+) -> tuple[dict[str, Sequence[ScoredSpan]], dict[str, Sequence[float]]]:
+    """The tagger's spans with their probabilities, by sentence, and the probability of each word to be in any."""
+    spans: dict[str, Sequence[ScoredSpan]] = {}
+    words: dict[str, Sequence[float]] = {}
+    for number, found, probabilities in tagger.scored_words(Corpus(tuple(one.sentence for one in sentences))):
+        name = sentences[number].id
+        spans[name], words[name] = tuple(found), probabilities
+    return spans, words
 
 
 def _sampled(sentences: list[Stored], most: int, dice: Random) -> list[Stored]:

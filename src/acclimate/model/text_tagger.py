@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import Scheme, Span, convert_tags, spans_from_tags
+from acclimate.data.schemes import OUTSIDE, Scheme, Span, convert_tags, spans_from_tags
 from acclimate.data.soft_labels import ScoredSpan
 from acclimate.data.words import find_sentences, find_words, grouped
 from acclimate.evaluation.seen import Vocabulary as SeenWords
@@ -147,6 +147,13 @@ class TextTagger(OnTheHub):
         for number, answer in self.read(corpus, "decisions"):
             found[number] = self._spans_in(answer, chain)
         return found
+
+    def scored_words(self, corpus: Corpus) -> Iterator[tuple[int, list[ScoredSpan], list[float]]]:
+        """Sentence numbers with their spans, and of each word the probability that it is in any span."""
+        chain = self.chain()
+        outside = chain.tags.index(OUTSIDE)
+        for number, answer in self.read(corpus, "decisions"):
+            yield number, self._spans_in(answer, chain), (1 - chain.marginals(answer[:, 2:])[:, outside]).tolist()
 
     def _spans_in(self, answer: NDArray[Any], chain: TagChain) -> list[ScoredSpan]:
         numbers, shares, scores = answer[:, 0].astype(np.int64), answer[:, 1], answer[:, 2:]

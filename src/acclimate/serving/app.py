@@ -1,27 +1,21 @@
-"""The routes, and what stands before each: host name, token, bounds, counting."""
+"""The taggers that are served, and the routes to them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
-from importlib.resources import files
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from acclimate import __version__
 from acclimate.model.text_tagger import Entities
+from acclimate.serving.application import PAGE_STYLE, Routes, application, asset
 from acclimate.serving.batching import Batcher
-from acclimate.serving.errors import Json, Refusal, internal, too_slow, unknown_model
-from acclimate.serving.guard import Guard
+from acclimate.serving.errors import Json, too_slow, unknown_model
 from acclimate.serving.label_studio import (
     Interface,
     PredictAnswer,
@@ -35,7 +29,7 @@ from acclimate.serving.label_studio import (
 from acclimate.serving.metrics import CONTENT_TYPE, Metrics
 from acclimate.serving.openapi import describe
 from acclimate.serving.requests import EntitiesRequest, TagsRequest, count_words, dumped, read_json
-from acclimate.serving.settings import ServerSettings
+from acclimate.serving.settings import AccessSettings, ServerSettings
 from acclimate.serving.taggers import ServedTagger
 
 log = logging.getLogger("acclimate.serving")
@@ -51,6 +45,11 @@ class Service:
             name: Batcher(name, settings, self.metrics, alone=one.reads_alone) for name, one in self.taggers.items()
         }
         self.is_ready = self.is_stopping = False
+        self.counted = self.metrics.request
+
+    @property
+    def access(self) -> AccessSettings:
+        return self.settings
 
     def start(self) -> None:
         for batcher in self.batchers.values():
@@ -163,23 +162,15 @@ async def page(service: Service, request: Request) -> Response:
     return Response(environment.get_template("page.html.j2").render(version=__version__), media_type="text/html")
 
 
-def _asset(name: str, media_type: str) -> Callable[[Service, Request], Awaitable[Response]]:
-    async def asset(service: Service, request: Request) -> Response:
-        texts = [files("acclimate").joinpath(file).read_text(encoding="utf-8") for file in _ASSETS[name]]
-        return Response("\n".join(texts), media_type=media_type)
-
-    return asset
-
-
-# the page looks like a report, and so it has a report's style
+# name → files of the package, and what they are
 _ASSETS = {
-    "page.css": ("reporting/charts.css", "reporting/page.css", "serving/page/page.css"),
-    "page.js": ("serving/page/page.js",),
-    "icon.svg": ("serving/page/icon.svg",),
+    "page.css": ((*PAGE_STYLE, "serving/page/page.css"), "text/css"),
+    "page.js": (("serving/page/page.js",), "text/javascript"),
+    "icon.svg": (("serving/page/icon.svg",), "image/svg+xml"),
 }
 OPEN = {"/", "/health", "/openapi.json", *(f"/assets/{name}" for name in _ASSETS)}  # without a token: no text, no model
 
-ROUTES: dict[str, tuple[str, Callable[[Service, Request], Awaitable[Response]]]] = {
+ROUTES: Routes = {
     "/v1/entities": ("POST", entities),
     "/v1/tags": ("POST", tags),
     "/v1/models": ("GET", models),
@@ -190,46 +181,10 @@ ROUTES: dict[str, tuple[str, Callable[[Service, Request], Awaitable[Response]]]]
     "/setup": ("POST", setup),
     "/webhook": ("POST", webhook),
     "/": ("GET", page),
-    "/assets/page.css": ("GET", _asset("page.css", "text/css")),
-    "/assets/page.js": ("GET", _asset("page.js", "text/javascript")),
-    "/assets/icon.svg": ("GET", _asset("icon.svg", "image/svg+xml")),
+    **{f"/assets/{name}": ("GET", asset(*found)) for name, found in _ASSETS.items()},
 }
 
 
 def build_app(service: Service, hosts: Sequence[str] = (), token: str | None = None) -> Any:
     """The whole application. `hosts` are the names that it answers to, any where there are none."""
-
-    @asynccontextmanager
-    async def running(app: Starlette) -> AsyncIterator[None]:
-        service.start()
-        yield
-        service.begin_to_stop()
-        service.abandon()
-
-    app = Starlette(
-        routes=[Route(path, partial(act, service), methods=[method]) for path, (method, act) in ROUTES.items()],
-        exception_handlers={HTTPException: _no_route, Refusal: _refused, Exception: _failed},
-        lifespan=running,
-    )
-    return Guard(app, service, routes=set(ROUTES), open_routes=OPEN, hosts=hosts, token=token)
-
-
-async def _no_route(request: Request, failure: Exception) -> Response:
-    assert isinstance(failure, HTTPException)
-    path = request.url.path
-    if failure.status_code == 405:
-        methods = dict(failure.headers or {})
-        allowed = methods.get("Allow", methods.get("allow", ""))
-        return Refusal(
-            405, "wrong_method", f"{path} does not take {request.method}, but {allowed}.", methods
-        ).response()
-    return Refusal(404, "no_such_route", f"There is no {path} here. GET /openapi.json lists what there is.").response()
-
-
-async def _refused(request: Request, refusal: Exception) -> Response:
-    assert isinstance(refusal, Refusal)
-    return refusal.response()
-
-
-async def _failed(request: Request, failure: Exception) -> Response:
-    return internal().response()
+    return application(service, ROUTES, OPEN, hosts, token, "GET /openapi.json lists what there is.")

@@ -14,7 +14,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acclimate.serving.errors import Refusal, internal, stopping
-from acclimate.serving.metrics import Metrics
 
 log = logging.getLogger("acclimate.serving")
 _METHODS = ("GET", "HEAD", "POST")
@@ -30,8 +29,10 @@ _HEADERS = {
 class Guarded(Protocol):
     """What the guard must know of a service."""
 
-    metrics: Metrics
     is_stopping: bool
+
+    def counted(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Hears of every request that was answered."""
 
 
 class Guard:
@@ -75,7 +76,7 @@ class Guard:
         finally:
             route = scope["path"] if scope["path"] in self.routes else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self.service.metrics.request(route, method, status, time.perf_counter() - begun)
+            self.service.counted(route, method, status, time.perf_counter() - begun)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, path = Headers(scope=scope), scope["path"]

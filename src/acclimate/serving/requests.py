@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from acclimate.data.words import find_words
 from acclimate.serving.errors import Refusal
-from acclimate.serving.settings import ServerSettings
+from acclimate.serving.settings import AccessSettings, ServerSettings
 
 _INLINE = 20_000  # bytes of a body that is read at once in the event loop; a longer one would hold up other requests
 _MODEL = "A name of GET /v1/models; left out: the first one."
@@ -139,7 +139,7 @@ class ErrorAnswer(Message):
 M = TypeVar("M", bound=BaseModel)
 
 
-async def read_json(request: Request, kind: type[M], settings: ServerSettings) -> M:
+async def read_json(request: Request, kind: type[M], settings: AccessSettings) -> M:
     """The checked body of a request."""
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":  # a form of another site can send anything else, but not this
@@ -148,7 +148,7 @@ async def read_json(request: Request, kind: type[M], settings: ServerSettings) -
     return parsed(body, kind) if len(body) <= _INLINE else await asyncio.to_thread(parsed, body, kind)
 
 
-async def _read_body(request: Request, settings: ServerSettings) -> bytes:
+async def _read_body(request: Request, settings: AccessSettings) -> bytes:
     most = settings.max_body_bytes
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and len(announced) > 15:

@@ -7,14 +7,14 @@ import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
-from acclimate.serving.app import Service, build_app
-from acclimate.serving.settings import ServerSettings
+from acclimate.serving.application import Served
+from acclimate.serving.settings import AccessSettings
 from acclimate.settings import UsageError
 
 TOKEN = "ACCLIMATE_TOKEN"
@@ -47,7 +47,7 @@ def is_local(made: socket.socket) -> bool:
     return ipaddress.ip_address(made.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def hosts_of(made: socket.socket, host: str, settings: ServerSettings) -> list[str]:
+def hosts_of(made: socket.socket, host: str, settings: AccessSettings) -> list[str]:
     """The names that requests may ask for. On a local address only local ones: else a page of the web could give a name
     of its own to this machine, and read the answers."""
     if settings.hosts or not is_local(made):
@@ -55,7 +55,7 @@ def hosts_of(made: socket.socket, host: str, settings: ServerSettings) -> list[s
     return [*_LOCAL, f"[{host}]" if ":" in host else host, url_of(made).rpartition(":")[0].removeprefix("http://")]
 
 
-def token_of(settings: ServerSettings) -> str | None:
+def token_of(settings: AccessSettings) -> str | None:
     """The token that clients must show."""
     file = settings.token_file
     if file is None:
@@ -69,9 +69,9 @@ def token_of(settings: ServerSettings) -> str | None:
 class Server(uvicorn.Server):
     """Ends well: no new requests, a bounded time for those that are here, exit code 0."""
 
-    def __init__(self, service: Service, app: Any, announce: Callable[[], None]) -> None:
+    def __init__(self, service: Served, app: Any, announce: Callable[[], None]) -> None:
         self.service, self.announce = service, announce
-        seconds = service.settings.stop_seconds
+        seconds = service.access.stop_seconds
         super().__init__(
             uvicorn.Config(
                 app,
@@ -99,16 +99,14 @@ class Server(uvicorn.Server):
 
     def _stop(self) -> None:
         self.service.begin_to_stop()
-        asyncio.get_running_loop().call_later(self.service.settings.stop_seconds, self.service.abandon)
+        asyncio.get_running_loop().call_later(self.service.access.stop_seconds, self.service.abandon)
 
 
-def serve(
-    service: Service, made: socket.socket, hosts: Sequence[str], token: str | None, announce: Callable[[], None]
-) -> None:
+def serve(service: Served, app: Any, made: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until SIGTERM or Ctrl-C. `announce` is called when clients can connect."""
-    Server(service, build_app(service, hosts, token), announce).run(sockets=[made])
+    Server(service, app, announce).run(sockets=[made])
     if not service.join(1.0):
-        # a tagger is still at work on what nobody waits for; Python would tear torch down under its hands
+        # a thread is still at work on what nobody waits for; Python would tear torch down under its hands
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

@@ -9,11 +9,24 @@ from pydantic import Field
 from acclimate.settings import Settings
 
 
-class ServerSettings(Settings):
-    """Bounds of one server. What is beyond them is refused with an answer that says so."""
+class AccessSettings(Settings):
+    """Who may ask a server, and for how much: what all servers share."""
 
     max_body_bytes: int = Field(1_000_000, ge=1)
     """Greatest size of a request's body in bytes."""
+    body_seconds: float = Field(20.0, gt=0)
+    """Longest time in which the body of a request has to arrive, in seconds."""
+    stop_seconds: float = Field(20.0, ge=0)
+    """Longest time that a stopping server gives to the requests that it has, in seconds."""
+    token_file: Path | None = None
+    """File with the token that clients must show; null: the variable ACCLIMATE_TOKEN, or else no token."""
+    hosts: tuple[str, ...] = ()
+    """Host names that requests may ask for; empty: local names on a local address, and any name elsewhere."""
+
+
+class ServerSettings(AccessSettings):
+    """Bounds of one server. What is beyond them is refused with an answer that says so."""
+
     max_words: int = Field(20_000, ge=1)
     """Greatest number of words in a request, over all its texts."""
     max_texts: int = Field(1_000, ge=1)
@@ -28,16 +41,8 @@ class ServerSettings(Settings):
     """Longest time that a batch waits for further requests, in milliseconds."""
     request_seconds: float = Field(60.0, gt=0)
     """Longest time from the arrival of a request to its answer, in seconds."""
-    body_seconds: float = Field(20.0, gt=0)
-    """Longest time in which the body of a request has to arrive, in seconds."""
-    stop_seconds: float = Field(20.0, ge=0)
-    """Longest time that a stopping server gives to the requests that it has, in seconds."""
     before: bool = True
     """Whether the tagger before adaptation is served beside the adapted one of the same run."""
-    token_file: Path | None = None
-    """File with the token that clients must show; null: the variable ACCLIMATE_TOKEN, or else no token."""
-    hosts: tuple[str, ...] = ()
-    """Host names that requests may ask for; empty: local names on a local address, and any name elsewhere."""
 
 
 class ServeSettings(Settings):
