@@ -53,7 +53,8 @@ def visit(browser: Browser) -> Iterator[Visit]:
             page = open_page(url, **options)
             page.fill("#your-name", name)
             page.keyboard.press("Enter")
-            expect(page.locator("#saved")).to_have_text("saved")
+            expect(page.locator("#sentence .word").first).to_be_visible()
+            saved(page)
             return page
 
         yield as_somebody
@@ -94,7 +95,10 @@ def select(page: Page, start: int, end: int) -> None:
 
 
 def saved(page: Page) -> None:
+    """Wait until all answers are saved, and there is a sentence again, or none is left."""
     expect(page.locator("#saved")).to_have_text("saved")
+    expect(page.locator("#sentence .word, #facts .missing").first).to_be_visible()
+    expect(page.locator("#facts")).not_to_contain_text("once your answers are saved")
 
 
 def test_ten_sentences_are_labelled_by_keyboard_alone(tmp_path: Path, visit: Visit) -> None:

@@ -22,7 +22,9 @@ from acclimate.settings import UsageError
 
 A = TypeVar("A", bound=requests.Asked)
 STYLE = (*PAGE_STYLE, "serving/page/page.css", "labelling/page/label.css")
-SCRIPTS = tuple(f"labelling/page/{name}.js" for name in ("spans", "server", "alone", "panels", "label"))
+SCRIPTS = tuple(
+    f"labelling/page/{name}.js" for name in ("spans", "server", "alone", "panels", "progress", "drawing", "label")
+)
 _ASSETS = {
     "label.css": (STYLE, "text/css"),
     "label.js": (SCRIPTS, "text/javascript"),

@@ -1,11 +1,10 @@
 "use strict";
 // The desk: one sentence on the screen, its marks, the keys, and what moves to the next one.
 (() => {
-  const spans = labelling.spans;
+  const { spans, drawing } = labelling;
   const { at, made, counted, ...panels } = labelling.panels;
   const NAME = "acclimate-annotator";
   const POLL = 3000;
-  const DOUBT = 0.05; // probability of a name from which on a word without a suggestion is underlined
   const IDLE = 60; // seconds after which nobody is thought to look
   const holder = at("content");
   const content = holder ? JSON.parse(holder.textContent) : null;
@@ -82,79 +81,19 @@
     draw();
   }
 
-  function colourOf(label, share) {
-    const paper = getComputedStyle(document.documentElement).getPropertyValue("--card").trim();
-    const parts = (hex) => [1, 3, 5].map((place) => parseInt(hex.slice(place, place + 2), 16));
-    const [colour, ground] = [parts(guide.colours[label] || "#d9d9d9"), parts(paper.length === 7 ? paper : "#ffffff")];
-    const mixed = colour.map((value, number) => Math.round(share * value + (1 - share) * ground[number]));
-    const light = mixed.map((value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
-    const luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
-    const isDark = (luminance + 0.05) / 0.05 < 1.05 / (luminance + 0.05);
-    return { ground: `rgb(${mixed.join(", ")})`, ink: isDark ? "#ffffff" : "#000000" };
-  }
-
-  function paint(element, label, share) {
-    const { ground, ink } = colourOf(label, share);
-    element.style.setProperty("--ground", ground);
-    element.style.setProperty("--label-ink", ink);
-  }
-
   const selected = () => [Math.min(anchor, focus), Math.max(anchor, focus) + 1];
-  const nameOf = (mark) => `${mark.label}${mark.state === "open" ? `, suggested${mark.score === null ? "" : `, ${Math.round(100 * mark.score)} percent`}` : ""}`;
-
   function draw() {
     at("desk").hidden = false;
-    const place = at("sentence");
-    place.replaceChildren();
-    place.hidden = item === null;
-    if (item) {
-      for (let word = 0; word < item.words.length; ) {
-        const mark = spans.markAt(marks, word);
-        const end = mark ? mark.end : word + 1;
-        const holder = mark ? markElement(mark) : place;
-        for (; word < end; word++) {
-          holder.append(wordElement(word, mark));
-          if (word + 1 < end) holder.append(item.gaps[word] || "");
-        }
-        if (mark) {
-          holder.append(made("small", mark.state === "open" && mark.score !== null ? `${mark.label} ${Math.round(100 * mark.score)} %` : mark.label, "", { "aria-hidden": "true" }));
-          place.append(holder);
-        }
-        if (word < item.words.length) place.append(item.gaps[word - 1]);
-      }
-      place.setAttribute("aria-activedescendant", `word-${focus}`);
-    }
+    at("sentence").hidden = item === null;
+    if (item) drawing.sentence(at("sentence"), { item, marks, colours: guide.colours, selected: hasSelection ? selected() : [0, 0], focus });
     drawFacts();
     drawButtons();
-  }
-
-  function markElement(mark) {
-    const element = made("span", null, `mark ${mark.state}`, { role: "group", "aria-label": nameOf(mark) });
-    paint(element, mark.label, mark.state === "open" ? 0.12 + 0.6 * (mark.score === null ? 0.5 : mark.score) : 1);
-    return element;
-  }
-
-  function wordElement(word, mark) {
-    const [start, end] = selected();
-    const isIn = hasSelection && start <= word && word < end;
-    const element = made("span", item.words[word], "word", { role: "option", id: `word-${word}`, "aria-selected": String(isIn) });
-    element.setAttribute("aria-label", mark ? `${item.words[word]}, ${nameOf(mark)}` : item.words[word]);
-    const doubt = mark ? 0 : item.doubts[word] || 0;
-    if (doubt >= DOUBT && !item.answer) {
-      element.classList.add("doubt");
-      element.style.setProperty("--doubt", doubt.toFixed(2));
-      element.setAttribute("aria-label", `${item.words[word]}, a name by ${Math.round(100 * doubt)} percent`);
-    }
-    if (isIn) element.classList.add("selected");
-    if (word === focus && hasSelection) element.classList.add("focus");
-    element.dataset.word = word;
-    return element;
   }
 
   function drawFacts() {
     const facts = [];
     if (!item) {
-      const text = store.waiting() ? "The next sentence comes when the server is back." : "Nothing is left to label. Everything that you answered is saved.";
+      const text = store.waiting() ? "The next sentence comes once your answers are saved." : "Nothing is left to label. Everything that you answered is saved.";
       facts.push(made("p", text, "missing"));
     } else {
       if (item.heldBack) facts.push(made("span", "held back: for the score, never learnt", "badge open"));
@@ -182,7 +121,7 @@
     const chips = guide.labels.map((label) => {
       const chip = panels.button(`${label} `, () => act(() => setLabel(label)), "chip");
       chip.append(made("kbd", keys.get(label)));
-      paint(chip, label, 1);
+      drawing.paint(chip, guide.colours[label], 1);
       chip.dataset.label = label;
       return chip;
     });
@@ -296,9 +235,10 @@
     const next = ahead;
     say("");
     item = null;
-    show(next, null);
-    if (!next) say("…");
+    ahead = null;
+    if (next) show(next, null);
     store.answer(answer, next ? next.id : null);
+    if (!item) draw();
   }
 
   function saved(found, left) {
@@ -383,7 +323,7 @@
       return;
     }
     at("progress").hidden = false;
-    panels.progress(found, Boolean(store.isAlone));
+    labelling.progress.show(found, Boolean(store.isAlone));
     if (found.guideVersion !== guideVersion) takeGuide(await store.begin());
     const isSame = shown && item && shown.id === item.id && !store.waiting();
     if (isSame && found.version !== undefined && found.version !== item.version && !past.length) {
@@ -629,7 +569,7 @@
       drafts.clear();
       takeGuide(found);
       at("progress").hidden = false;
-      panels.progress(found, Boolean(store.isAlone));
+      labelling.progress.show(found, Boolean(store.isAlone));
       await store.send();
       const next = await store.next();
       item = null;
