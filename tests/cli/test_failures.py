@@ -164,7 +164,7 @@ def test_a_fault_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_device_that_is_not_there_is_refused(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert "torch sees no CUDA device here" in acclimate("predict", tagger, "-", "--device", "cuda", code=2).err
-    assert "expected auto, cpu or cuda" in acclimate("predict", tagger, "-", "--device", "gpu", code=2).err
+    assert "expected auto, cpu, cuda or torch" in acclimate("predict", tagger, "-", "--device", "gpu", code=2).err
 
 
 def started(*words: str) -> subprocess.Popen[str]:

@@ -188,7 +188,8 @@ def suggest_command(
 
     Example: acclimate data suggest tweets.txt --top 100 --to doccano --out tweets.jsonl
 
-    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already, and
+    Near-duplicates are taken once. --set labelled=CORPUS names what is labelled already.
+
     --set acquisition.name=NAME chooses in another way.
     """
     from acclimate.cli.data_settings import SuggestSettings
