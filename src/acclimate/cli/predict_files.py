@@ -78,9 +78,9 @@ def predict_files(settings: Tagging, files: Sequence[str], out: Path, shard: str
     ):
         for number, outcome in enumerate(outcomes, start=1):
             _tell(outcome, warn)
-            fresh = outcome.fate == "tagged"
-            words, kept = words + fresh * outcome.words, kept + (outcome.fate == "done before")
-            failed += [outcome] if outcome.fate == "failed" else []
+            fresh = outcome.status == "tagged"
+            words, kept = words + fresh * outcome.words, kept + (outcome.status == "done before")
+            failed += [outcome] if outcome.status == "failed" else []
             if fresh:
                 amount = f"{count(outcome.sentences, 'sentence')}, {count(outcome.words, 'word')}"
                 console.print(f"{number:,} of {len(tasks):,}: {outcome.task.source}, {amount}")

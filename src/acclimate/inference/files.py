@@ -30,7 +30,7 @@ from acclimate.model.storage import StorageError, read_json, write_json
 from acclimate.settings import SettingsError, UsageError
 from acclimate.spelling import describe_failure
 
-Fate = Literal["tagged", "done before", "failed"]
+Status = Literal["tagged", "done before", "failed"]
 # words that are read, tagged and written at a time: more waste less on padding; somebody may wait behind a pipe
 WORDS, WORDS_OF_PIPE, WORDS_ON_GPU = 1 << 15, 1 << 13, 1 << 17
 _SUFFIXES = {"conll": ".conll", "jsonl": ".jsonl", "parquet": ".parquet"}
@@ -54,7 +54,7 @@ class Outcome:
     """What became of a file."""
 
     task: FileTask
-    fate: Fate
+    status: Status
     sentences: int = 0
     words: int = 0
     problem: str = ""
