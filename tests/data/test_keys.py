@@ -12,7 +12,6 @@ from acclimate.data.selection.word_numbers import (
     PADDING,
     KeyTable,
     chunk_keys,
-    different,
     pair_keys,
     representatives_of,
 )
@@ -58,31 +57,25 @@ def test_equal_keys_have_one_stand_in_among_them(numbers: list[int]) -> None:
     assert len(set(found.tolist())) == len(set(numbers))
 
 
-@given(KEYS)
-def test_different_keys_are_numbered(numbers: list[int]) -> None:
-    keys = np.array(numbers, np.uint64)
-    places, which = different(keys)
-    assert keys[places][which].tolist() == numbers
-    assert len(places) == len(set(numbers))
-
-
 @given(st.lists(KEYS, max_size=5), KEYS)
 def test_a_table_answers_as_a_dictionary_does(added: list[list[int]], asked: list[int]) -> None:
-    table, reference = KeyTable(4), dict[int, int]()
+    table, reference = KeyTable(), dict[int, int]()
     for keys in added:
-        new = list(dict.fromkeys(key for key in keys if key not in reference))
-        reference |= {key: len(reference) + place for place, key in enumerate(new)}
-        table.add(np.array(new, np.uint64), np.array([reference[key] for key in new], np.int64))
+        before = len(reference)
+        numbers, new = table.number(np.array(keys, np.uint64))
+        assert sorted(numbers[new].tolist()) == list(range(before, before + len(new)))
+        assert {keys[place] for place in new} == set(keys) - reference.keys()
+        reference |= {keys[place]: int(numbers[place]) for place in new}
+        assert numbers.tolist() == [reference[key] for key in keys]
     everything = [*asked, *reference]
     found = table.find(np.array(everything, np.uint64)).tolist()
     assert found == [reference.get(key, NOT_FOUND) for key in everything]
-    assert dict(zip(*(part.tolist() for part in table.items()), strict=True)) == reference
+    assert {key: number for number, key in enumerate(table.keys().tolist())} == reference
     assert len(table) == len(reference)
 
 
 def test_a_table_bears_many_keys_in_a_row() -> None:
     keys = np.arange(200_000, dtype=np.uint64)
-    table = KeyTable(len(keys))
-    table.add(keys, np.arange(len(keys)))
+    table = KeyTable(keys)
     assert (table.find(keys) == np.arange(len(keys))).all()
     assert (table.find(keys + np.uint64(len(keys))) == NOT_FOUND).all()

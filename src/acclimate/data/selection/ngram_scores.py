@@ -31,9 +31,9 @@ from acclimate.data.selection.word_numbers import (
     NumberedLines,
     Numbers,
     WordNumbers,
-    different,
     pair_keys,
     representatives_of,
+    sums,
 )
 
 NgramMeasure = Literal["jaccard", "overlap"]
@@ -94,9 +94,8 @@ class TargetNgrams:
         numbers = target.words[places].astype(np.int64)
         for _ in range(2, LONGEST + 1):
             places, keys = _followed(places, numbers)
-            firsts, numbers = different(keys)
-            self._tables.append(KeyTable(len(firsts)))
-            self._tables[-1].add(keys[firsts], np.arange(len(firsts)))
+            self._tables.append(KeyTable())
+            numbers, _ = self._tables[-1].number(keys)
         self.sizes: Numbers = np.array([len(target.keys), *map(len, self._tables)])
 
     def candidate_lines(self, block: Block, least_score: float, measure: Measure) -> Numbers:
@@ -104,15 +103,11 @@ class TargetNgrams:
         lines = np.flatnonzero(np.diff(block.borders) > 0)
         if least_score <= 0 or measure != "jaccard":
             return lines
-        known = block.most_known
-        lines = lines[self._highest_jaccard(known[lines], known[lines]) >= least_score]
-        return lines[self._highest_jaccard(known[lines], block.most_different_known(lines)) >= least_score]
-
-    def _highest_jaccard(self, known: Numbers, known_once: Numbers) -> Scores:
-        """The highest score for so many known and different known words, by the operations of the score itself."""
-        most = np.maximum(known - np.arange(LONGEST)[:, None], 0)
-        most[0] = known_once
-        return _mean_share(most, np.broadcast_to(self.sizes[:, None], most.shape))
+        known = np.diff(sums(block.known)[block.borders])[lines]
+        most = np.maximum(known - np.arange(LONGEST)[:, None], 0)  # shared n-grams (n, line)
+        highest = _mean_share(most, np.broadcast_to(self.sizes[:, None], most.shape))
+        candidates: Numbers = lines[highest >= least_score]
+        return candidates
 
     def count(self, lines: NumberedLines) -> NgramCounts:
         line_numbers = np.arange(len(lines))
@@ -268,10 +263,9 @@ class _Bigrams:
         singles = np.bincount(words, minlength=vocabulary)
         self._alone = (singles + 1) / (len(words) + vocabulary)
         self._before = np.bincount(before, minlength=vocabulary + 1)
-        firsts, which = different(pair_keys(before, words))
-        self._table = KeyTable(max(1, len(firsts)))
-        self._table.add(pair_keys(before, words)[firsts], np.arange(len(firsts)))
-        self._pairs = np.append(np.bincount(which, minlength=len(firsts)), 0)  # the last for those not found
+        self._table = KeyTable()
+        pairs, _ = self._table.number(pair_keys(before, words))
+        self._pairs = np.append(np.bincount(pairs), 0)  # the last for those not found
 
     def log(self, before: Numbers, words: Numbers) -> Scores:
         follows = self._before[before]

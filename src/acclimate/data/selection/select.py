@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import ExitStack, contextmanager, nullcontext
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from acclimate.data.problems import InputError
-from acclimate.data.processes import processes
+from acclimate.data.processes import done_side_by_side, processes
 from acclimate.data.readers.source import Tokenize
 from acclimate.data.selection.ngram_scores import (
     MEASURES,
@@ -35,22 +37,28 @@ from acclimate.data.selection.ngram_scores import (
     with_sample,
 )
 from acclimate.data.selection.text_files import Piece, TextBlock, Watch, cut_into_pieces, read_blocks
-from acclimate.data.selection.word_numbers import Numbers, WordNumbers
+from acclimate.data.selection.word_numbers import Numbers
 from acclimate.data.words import find_sentences
 from acclimate.data.writers.shared import atomic_file
 
 
 class RankedLines(NamedTuple):
-    """Lines and where they stand: a piece of the input and a line of that piece, both counted from 0."""
+    """Lines, where they stand, and how long they are."""
 
     scores: Scores
-    pieces: Numbers
-    numbers: Numbers
+    facts: Numbers  # (line, 3): the piece of the input, the line of that piece, both counted from 0; and its words
     texts: list[bytes]
 
     def only(self, places: list[int]) -> RankedLines:
-        texts = [self.texts[place] for place in places]
-        return RankedLines(self.scores[places], self.pieces[places], self.numbers[places], texts)
+        return RankedLines(self.scores[places], self.facts[places], [self.texts[place] for place in places])
+
+
+def _joined(parts: Sequence[RankedLines]) -> RankedLines:
+    scores, facts, texts = zip(_NO_LINES, *parts, strict=True)
+    return RankedLines(np.concatenate(scores), np.concatenate(facts), list(chain.from_iterable(texts)))
+
+
+_NO_LINES = RankedLines(np.zeros(0), np.zeros((0, 3), np.int64), [])
 
 
 class BestLines:
@@ -60,11 +68,9 @@ class BestLines:
     cannot come back with a duplicate, whose place is later.
     """
 
-    def __init__(self, top: int, least_score: float = 0.0, *, in_order: bool) -> None:
+    def __init__(self, top: int, least_score: float = 0.0) -> None:
         self.top = top
         self.least_score = least_score  # a lower score is not wanted
-        self.lowest = 0.0  # of the wanted number of lines, if there are so many
-        self._in_order = in_order  # lines are offered in the order of their places: later ones must be better
         self._parts: list[RankedLines] = []
         self._waiting = 0
 
@@ -74,32 +80,17 @@ class BestLines:
         if self._waiting > self.top + max(self.top // 4, 1000):
             self.ranked()
 
-    def collected(self) -> RankedLines:
-        """All lines that may be among the best, in no order."""
-        return self.ranked() if self._waiting > self.top else _together(self._parts)
-
     def ranked(self) -> RankedLines:
         """The best lines, the best first."""
-        lines = _together(self._parts)
-        lines = lines.only(np.lexsort((lines.numbers, lines.pieces, -lines.scores)).tolist())
+        lines = _joined(self._parts)
+        lines = lines.only(np.lexsort((lines.facts[:, 1], lines.facts[:, 0], -lines.scores)).tolist())
         first: dict[bytes, int] = dict(zip(reversed(lines.texts), range(len(lines.texts) - 1, -1, -1), strict=True))
         best = sorted(first.values())[: self.top]
         lines = lines.only(best)
         self._parts, self._waiting = [lines], len(best)
         if len(best) == self.top:
-            self.lowest = float(lines.scores[-1])
-            least = float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest
-            self.least_score = max(self.least_score, least)
+            self.least_score = max(self.least_score, float(lines.scores[-1]))
         return lines
-
-
-def _together(parts: Sequence[RankedLines]) -> RankedLines:
-    scores, pieces, numbers, texts = zip(_NO_LINES, *parts, strict=True)
-    joined = list(chain.from_iterable(texts))
-    return RankedLines(np.concatenate(scores), np.concatenate(pieces), np.concatenate(numbers), joined)
-
-
-_NO_LINES = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), [])
 
 
 @dataclass(frozen=True)
@@ -125,45 +116,49 @@ class LineCriteria:
 class TaskResult:
     """What a task found."""
 
-    best: RankedLines  # in no order
-    lowest: float  # of the wanted number of lines: no lower score is wanted any more
+    best: RankedLines
+    least_score: float  # no lower score is wanted any more
     lines: dict[int, int]  # in each piece
     too_long: int
     text: int  # bytes
     stored: int
 
 
+Task = tuple[Sequence[Piece], float]  # what to read, and the score that a line must have
+
+
 def best_of_pieces(
-    pieces: Sequence[Piece],
     target: Target,
     criteria: LineCriteria,
-    least_score: float,
+    task: Task,
     report: Callable[[int, int], None] = lambda stored, text: None,
 ) -> TaskResult:
-    """A task. It depends on its arguments alone, so it may be done anywhere that the files can be read."""
-    best = BestLines(criteria.top, least_score, in_order=True)
+    """It depends on its arguments alone, so it may be done anywhere that the files can be read."""
+    pieces, least_score = task
+    best = BestLines(criteria.top, least_score)
     lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
-    with _scorer(target) as scorer:
-        for piece in pieces:
-            stored = 0
-            for block in read_blocks(piece):
-                _offer_lines(block, piece, scorer, criteria, best)
-                lines[piece.number] += block.lines
-                too_long, text = too_long + block.left_out, text + len(block.text)
-                report(block.stored - stored, len(block.text))
-                stored = block.stored
-    return TaskResult(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
+    scorer = _scorer(target)
+    for piece in pieces:
+        stored = 0
+        for block in read_blocks(piece):
+            best.offer(_scored(block, piece, scorer, criteria, best.least_score))
+            lines[piece.number] += block.lines
+            too_long, text = too_long + block.left_out, text + len(block.text)
+            report(block.stored - stored, len(block.text))
+            stored = block.stored
+    return TaskResult(best.ranked(), best.least_score, lines, too_long, text, sum(piece.size for piece in pieces))
 
 
 Scorer = tuple[TargetNgrams, Contrast | None]
 _IN_LINE = 20  # bits of a sentence's number that count sentences of its line: none has more bytes
 
 
-def _offer_lines(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriteria, best: BestLines) -> None:
+def _scored(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriteria, least_score: float) -> RankedLines:
+    """The lines of a block that may be taken."""
     text, numbers = _sentences(block) if criteria.sentences else (block.text, None)
     ngrams, contrast = scorer
     read = ngrams.words.read(text)
-    candidates = ngrams.candidate_lines(read, best.least_score, criteria.measure)
+    candidates = ngrams.candidate_lines(read, least_score, criteria.measure)
     lines = ngrams.words.number(read, candidates)
     if criteria.measure == "contrast":
         assert contrast is not None
@@ -171,10 +166,11 @@ def _offer_lines(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineC
     else:
         scores = ngrams.count(lines).scores(criteria.measure)
     fits = (lines.lengths >= max(1, criteria.shortest)) & (lines.lengths <= criteria.longest)
-    taken = np.flatnonzero(fits & (scores >= best.least_score))
-    places, pieces = candidates[taken], np.full(len(taken), piece.number)
+    taken = np.flatnonzero(fits & (scores >= least_score))
+    places = candidates[taken]
     numbered = block.first_line + places << _IN_LINE if numbers is None else numbers[places]
-    best.offer(RankedLines(scores[taken], pieces, numbered, read.lines(places)))
+    facts = np.stack((np.full(len(taken), piece.number), numbered, lines.lengths[taken]), 1)
+    return RankedLines(scores[taken], facts, read.lines(places))
 
 
 def _sentences(block: TextBlock) -> tuple[bytes, Numbers]:
@@ -188,22 +184,16 @@ def _sentences(block: TextBlock) -> tuple[bytes, Numbers]:
     return "\n".join((*sentences, "")).encode(), np.array(numbers, np.int64)
 
 
-_idle_scorers: dict[str, list[Scorer]] = {}  # by fingerprint of the target
+_made = threading.local()  # the last target's fingerprint and scorer
 
 
-@contextmanager
-def _scorer(target: Target) -> Iterator[Scorer]:
+def _scorer(target: Target) -> Scorer:
     """The target's n-grams, made once for each process or thread, since they remember words."""
-    idle = _idle_scorers.get(target.fingerprint)
-    if idle is None:
-        _idle_scorers.clear()
-        idle = _idle_scorers[target.fingerprint] = []
-    try:
-        scorer = idle.pop()  # another thread may take the last one meanwhile
-    except IndexError:
-        scorer = TargetNgrams(target), Contrast(target) if len(target.pool) else None
-    yield scorer
-    idle.append(scorer)
+    if getattr(_made, "fingerprint", None) != target.fingerprint:
+        _made.scorer = TargetNgrams(target), Contrast(target) if len(target.pool) else None
+        _made.fingerprint = target.fingerprint
+    scorer: Scorer = _made.scorer
+    return scorer
 
 
 _SMALL_FILES = 8 << 20  # bytes on disk that make up a task
@@ -267,103 +257,74 @@ def select_text(
     target = like if isinstance(like, Target) else read_target(like, format, lower_case=lower_case, tokenize=tokenize)
     if measure == "contrast":
         target = with_sample(target, pieces)
-    tasks = _tasks(pieces)
-    tally = _Tally(top, sum(piece.size for piece in pieces), watch)
-    with _workers(executor, jobs, len(tasks)) as workers:
-        _do_all(tasks, target, criteria, tally, workers, at_once=2 * (jobs or os.cpu_count() or 1))
-    best, lines_read = tally.best.ranked(), sum(tally.lines.values())
-    if not best.texts:
+    best, lines_of_pieces = BestLines(top), dict[int, int]()
+    too_long = stored = text = 0
+    size = sum(piece.size for piece in pieces)
+
+    def report(more_stored: int, more_text: int) -> None:
+        nonlocal stored, text
+        stored, text = stored + more_stored, text + more_text
+        watch(stored, size, text)
+
+    tasks = ((some, best.least_score) for some in _together(pieces))  # later ones are asked for better lines
+    for result in _results(partial(best_of_pieces, target, criteria), tasks, executor, jobs, report):
+        best.offer(result.best)
+        best.least_score = max(best.least_score, result.least_score)
+        lines_of_pieces |= result.lines
+        too_long += result.too_long
+    lines, lines_read = best.ranked(), sum(lines_of_pieces.values())
+    if not lines.texts:
         raise InputError(f"none of {lines_read:,} lines can be taken. Give other text, or other limits of length.")
-    _write(best, out, scores, _places(best, pieces, tally.lines))
+    _write(lines, out, scores, _places(lines, pieces, lines_of_pieces))
     return Selection(
         lines_read=lines_read,
-        lines_kept=len(best.texts),
-        lines_too_long=tally.too_long,
-        lowest=float(best.scores[-1]),
-        highest=float(best.scores[0]),
-        words_per_line=_word_count(best.texts, target) / len(best.texts),
+        lines_kept=len(lines.texts),
+        lines_too_long=too_long,
+        lowest=float(lines.scores[-1]),
+        highest=float(lines.scores[0]),
+        words_per_line=float(lines.facts[:, 2].mean()),
         target_words_per_line=target.words_per_line,
-        megabytes=tally.text / 1e6,
+        megabytes=text / 1e6,
         seconds=round(time.monotonic() - started, 3),
     )
 
 
-def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _together(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
     """Pieces in their order; small ones together, so that many small files are not many small tasks."""
-    tasks: list[list[Piece]] = []
-    size = math.inf
+    together: list[Piece] = []
     for piece in pieces:
-        if size + piece.size > _SMALL_FILES:
-            tasks.append([])
-            size = 0
-        tasks[-1].append(piece)
-        size += piece.size
-    return tasks
+        if together and sum(one.size for one in together) + piece.size > _SMALL_FILES:
+            yield together
+            together = []
+        together.append(piece)
+    yield together
 
 
-@contextmanager
-def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterator[Executor | None]:
-    """The executor that was given, new processes, or None."""
-    jobs = min(jobs or 1, tasks)
-    advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
-    try:
-        with nullcontext(executor) if executor is not None or jobs < 2 else processes(jobs, "read", advice) as workers:
-            yield workers
-    finally:
-        _idle_scorers.clear()  # gives the memory back
-
-
-class _Tally:
-    """What all tasks have brought so far."""
-
-    def __init__(self, top: int, stored_of: int, watch: Watch) -> None:
-        self.best = BestLines(top, in_order=False)
-        self.lines: dict[int, int] = {}  # in each piece
-        self.too_long = self.text = 0
-        self._stored, self._stored_of, self._watch = 0, stored_of, watch
-
-    def add(self, result: TaskResult) -> None:
-        self.best.offer(result.best)
-        self.best.least_score = max(self.best.least_score, result.lowest)
-        self.lines.update(result.lines)
-        self.too_long += result.too_long
-
-    def read(self, stored: int, text: int) -> None:
-        self._stored += stored
-        self.text += text
-        self._watch(self._stored, self._stored_of, self.text)
-
-
-def _do_all(
-    tasks: Iterable[Sequence[Piece]],
-    target: Target,
-    criteria: LineCriteria,
-    tally: _Tally,
+def _results(
+    call: Callable[..., TaskResult],
+    tasks: Iterable[Task],
     executor: Executor | None,
-    at_once: int,
-) -> None:
-    """Do tasks, at most `at_once`. Later ones get the score that a line must have by now, and bring back less."""
-    waiting: set[Future[TaskResult]] = set()
+    jobs: int | None,
+    report: Callable[[int, int], None],
+) -> Iterator[TaskResult]:
+    """What each task found, in any order: by the executor that was given, by new processes, or here."""
+    if executor is None and (jobs or 1) < 2:
+        try:
+            yield from (call(task, report) for task in tasks)
+        finally:
+            _made.__dict__.clear()  # gives the memory back
+        return
+    at_once = jobs or os.cpu_count() or 1
+    advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
 
-    def collect(least: int) -> None:
-        nonlocal waiting
-        while len(waiting) > least:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for result in [future.result() for future in done]:
-                tally.add(result)
-                tally.read(result.stored, result.text)
+    def workers() -> AbstractContextManager[Executor]:
+        return processes(at_once, "read", advice) if executor is None else nullcontext(executor)
 
-    try:
-        for pieces in tasks:
-            if executor is None:
-                tally.add(best_of_pieces(pieces, target, criteria, tally.best.least_score, tally.read))
-            else:
-                collect(at_once - 1)
-                waiting.add(executor.submit(best_of_pieces, pieces, target, criteria, tally.best.least_score))
-        collect(0)
-    finally:
-        for future in waiting:
-            future.cancel()
+    with closing(done_side_by_side(call, tasks, workers, 2 * at_once, in_order=False)) as done:
+        for _, future in done:
+            result = future.result()
+            report(result.stored, result.text)
+            yield result
 
 
 def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
@@ -376,12 +337,6 @@ def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *w
             raise InputError("this file is read; it cannot be written over. Name another one.", file=place)
     if len(set(places)) < len(places):
         raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
-
-
-def _word_count(lines: Sequence[bytes], target: Target) -> int:
-    words = WordNumbers(lower_case=target.lower_case, tokenize=target.tokenize, most=1 << 20)
-    reads = (words.read(b"\n".join((*lines[start : start + 10_000], b""))) for start in range(0, len(lines), 10_000))
-    return sum(int(words.number(read, np.arange(len(read))).lengths.sum()) for read in reads)
 
 
 def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:
@@ -402,5 +357,5 @@ def _places(best: RankedLines, pieces: Sequence[Piece], lines: Mapping[int, int]
     before: dict[int, int] = {}  # in the same file
     for piece in pieces:
         before[piece.number] = before[piece.number - 1] + lines[piece.number - 1] if piece.start else 0
-    for number, line in zip(best.pieces.tolist(), best.numbers.tolist(), strict=True):
+    for number, line, _ in best.facts.tolist():
         yield f"{pieces[number].file}\t{before[number] + (line >> _IN_LINE) + 1}"
