@@ -74,7 +74,7 @@ def test_the_measure_and_the_lengths_can_be_chosen(files: Files, tmp_path: Path,
         "lower_case=true",
     )
     acclimate("data", "collocations", files.news, "--out", out, *words)
-    options = {"shares": {3: 0.5, 5: 0.5}, "measure": measure, "relative_to": "words", "lower_case": True}
+    options = {"lengths": [3, 5], "measure": measure, "relative_to": "words", "lower_case": True}
     assert Collocations.load(out) == build_collocations(read_corpus(files.news), **options)  # type: ignore[arg-type]
 
 

@@ -14,13 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acclimate.data.collocations import (
-    SHARES,
     Collocation,
     Collocations,
     build_collocations,
     count_ngrams,
     number_words,
-    usual_shares,
 )
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
@@ -161,11 +159,6 @@ def test_sentences_may_come_one_by_one() -> None:
     assert build_collocations(iter(TEXT), at_least=2) == build_collocations(TEXT, at_least=2)
 
 
-def test_a_sentence_that_is_one_string_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"one by one.*'new york'"):
-        build_collocations(["new york"])
-
-
 def test_upper_and_lower_case_are_joined_only_on_request() -> None:
     text = [["New", "York"], ["new", "york"]]
     assert len(build_collocations(text, at_least=1)) == 2
@@ -198,8 +191,7 @@ def test_scores_are_the_smallest_over_all_segmentations(
     text: list[list[str]], relative_to: str, measure: tuple[str, int]
 ) -> None:
     name, power = measure
-    shares = {2: 0.5, 3: 0.25, 4: 0.125, 5: 0.125}
-    found = scores(text, relative_to=relative_to, measure=name, shares=shares)
+    found = scores(text, relative_to=relative_to, measure=name, lengths=[2, 3, 4, 5])
     assert found == pytest.approx(slow_scores(text, 5, relative_to, power), abs=1e-8)
 
 
@@ -219,7 +211,6 @@ def test_the_weakest_seam_is_never_stronger_than_all_seams_and_the_same_for_two_
 def test_counting_in_many_small_passes_changes_nothing(text: list[list[str]], at_least: int) -> None:
     expected = build_collocations(text, at_least)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("acclimate.data.collocations._STEP", 3)
         patch.setattr("acclimate.data.collocations._SHARE", 5)
         assert build_collocations(text, at_least) == expected
 
@@ -289,21 +280,20 @@ def test_what_is_cut_off_is_the_end_of_the_whole_ranking(text: list[list[str]], 
 
 
 @pytest.mark.parametrize(
-    ("lengths", "shares"),
+    ("lengths", "expected"),
     [
-        ((2, 3, 4), SHARES),
-        ((5, 2, 4, 3), {2: 0.5, 3: 0.25, 4: 0.125, 5: 0.125}),
-        ((3,), {3: 1.0}),
-        ((2, 2, 4), {2: 0.5, 4: 0.5}),
-        ((), {}),
+        ([5, 2, 4, 3], {2: 32, 3: 16, 4: 8, 5: 8}),
+        ([3], {3: 64}),
+        ([2, 2, 4], {2: 32, 4: 32}),
     ],
 )
-def test_each_length_has_half_of_what_is_left(lengths: tuple[int, ...], shares: dict[int, float]) -> None:
-    assert usual_shares(lengths) == shares
+def test_each_length_has_half_of_what_is_left(lengths: list[int], expected: dict[int, int]) -> None:
+    found = build_collocations(LONG_ROW, at_least=1, size=64, lengths=lengths)
+    assert Counter(map(len, found)) == expected
 
 
 def test_the_lengths_can_be_chosen() -> None:
-    only_threes = build_collocations(TEXT, at_least=2, shares={3: 1.0})
+    only_threes = build_collocations(TEXT, at_least=2, lengths=[3])
     assert [" ".join(words) for words in only_threes] == ["city is big", "york city is", "new york city"]
 
 
@@ -317,27 +307,18 @@ def test_where_a_length_runs_out_the_others_take_its_room() -> None:
     [
         {"at_least": 0},
         {"size": 0},
-        {"shares": {}},
-        {"shares": {1: 1.0}},
-        {"shares": {2: 0.5, 3: 0.2}},
-        {"shares": {2: 1.0, 3: 0.0}},
+        {"lengths": []},
+        {"lengths": [1, 2]},
         {"measure": "square"},
         {"relative_to": "word"},
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, object]) -> None:
-    with pytest.raises(InputError, match=r"must be 1 or more|add up to 1|is none of 'le"):
+    with pytest.raises(InputError, match=r"must be 1 or more|two words or more|is none of 'le"):
         scores(TEXT, **options)
 
 
 # The vocabulary
-
-
-def test_ranks_follow_the_order() -> None:
-    collocations = vocabulary("new york", "old city hall")
-    assert [collocations.rank(words) for words in collocations] == [0, 1]
-    assert collocations.rank(["old", "city", "hall"]) == 1
-    assert collocations.rank(["old", "city"]) is None
 
 
 def test_it_knows_what_it_holds() -> None:
@@ -346,11 +327,6 @@ def test_it_knows_what_it_holds() -> None:
     assert ("york", "new") not in collocations
     assert ("New", "York") not in collocations
     assert ("New", "York") in vocabulary("new york", lower_case=True)
-
-
-def test_it_cannot_be_asked_for_one_string() -> None:
-    with pytest.raises(TypeError, match="one by one"):
-        vocabulary("new york").rank("new york")
 
 
 def test_the_longest_is_found_first_then_the_best_ranked_then_the_leftmost() -> None:
@@ -439,7 +415,7 @@ GOOD = {"words": ["new", "york"], "count": 5, "score": 1.5}
         ({**GOOD, "words": ["old", "city"], "count": "5"}, "should be a whole number"),
         ({**GOOD, "words": ["old", "city"], "score": None}, "'score' should be a number"),
         ({**GOOD, "words": ["old", "city"], "score": math.inf}, "score finite"),
-        (GOOD, "stand on line 2 already"),
+        (GOOD, "stand on an earlier line already"),
     ],
 )
 def test_a_damaged_line_is_pointed_at(tmp_path: Path, line: object, problem: str) -> None:

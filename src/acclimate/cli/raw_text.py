@@ -147,17 +147,16 @@ def collocations_command(
 
     Use it: acclimate encoder domain-tune --masking pmi --set policy.collocations.file=collocations.jsonl
 
-    None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
+    None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 40 bytes a word.
     """
     from acclimate.analysis.terms import term_overlap
     from acclimate.cli.data_settings import CollocationSettings
     from acclimate.cli.outputs import check_file_to_write, stderr_console, warn
     from acclimate.cli.reading import TextReading, read, settings_of
-    from acclimate.data.collocations import build_collocations, number_words, usual_shares
+    from acclimate.data.collocations import build_collocations, number_words
 
     settings = settings_of(CollocationSettings, assignments)
     check_file_to_write("--out", out, overwrite, [*texts, *settings.terms])
-    shares = usual_shares(settings.lengths)
     as_text = settings.reading.require_only("format", "pre_split", "paragraphs", "map", "typeless")
     labelled = [read(name, as_text, tell=warn) for name in settings.terms]
     begun = time.monotonic()
@@ -168,12 +167,12 @@ def collocations_command(
         raise reading.nothing_found()
     with stderr_console(quiet).status("counting"):
         how = settings.relative_to, settings.measure, settings.lower_case
-        collocations = build_collocations(text, settings.at_least, settings.size, shares, *how)
+        collocations = build_collocations(text, settings.at_least, settings.size, settings.lengths, *how)
     collocations.save(out)
     compared = labelled or reading.labelled
     overlap = term_overlap(collocations, compared) if compared else None
     result = _result(collocations.entries, text, out, settings.most, time.monotonic() - begun)
-    result |= {"lengths": sorted(shares), "at_least": settings.at_least, "measure": settings.measure}
+    result |= {"lengths": sorted(set(settings.lengths)), "at_least": settings.at_least, "measure": settings.measure}
     result |= {"relative_to": settings.relative_to, "terms": None if overlap is None else overlap.as_dict()}
     if not len(collocations):
         advice = "Give more text, or a smaller at_least."

@@ -1,7 +1,7 @@
 """Collocations: word sequences that occur together more often than chance predicts, ranked by mutual information.
 
-Counting needs 21 bytes per word of the text for up to four words. Each length is counted in several passes, each for
-its own share of the n-grams, so that sorting needs no more memory than one share.
+Counting needs about 40 bytes per word of the text for up to four words. Each length is counted in several passes, each
+for its own share of the n-grams, so that sorting needs no more memory than one share.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +31,6 @@ RelativeTo = Literal["length", "words"]
 Measure = Literal["levine", "squared", "unigrams"]
 
 _RARE = -1
-_STEP = 1 << 20  # places looked at together
 _SHARE = 1 << 22  # places sorted together, about
 _FAR = 255  # words to the end of a sentence, or more; no n-gram is so long
 _COUNTDOWN = bytes(range(_FAR, 0, -1))
@@ -57,22 +56,13 @@ class Ngrams:
     total: int  # how many stand in the text, the rare ones too
 
 
-def words_of(sentence: Sentence | Sequence[str]) -> Sequence[str]:
-    """The words of a sentence. A bare string is refused: Python would take its letters for words."""
-    if isinstance(sentence, Sentence):
-        return sentence.words
-    if isinstance(sentence, str):
-        raise TypeError(f"Words must come one by one, such as ('new', 'york'), not as one string: {sentence!r}.")
-    return sentence
-
-
 def number_words(sentences: Iterable[Sentence | Sequence[str]], lower_case: bool = False) -> NumberedText:
     """A text as numbers: five bytes a word, whatever its spelling. The sentences may come one by one."""
     known: defaultdict[str, int] = defaultdict(lambda: len(known))
     numbers, left, count = array("i"), bytearray(), 0
     for sentence in sentences:
         count += 1
-        words = words_of(sentence)
+        words = sentence.words if isinstance(sentence, Sentence) else sentence
         numbers.extend([known[word.lower() if lower_case else word] for word in words])
         left += _COUNTDOWN[:1] * (len(words) - _FAR) + _COUNTDOWN[max(0, _FAR - len(words)) :]
     return NumberedText(tuple(known), np.frombuffer(numbers, np.int32), np.frombuffer(left, np.uint8), count)
@@ -86,55 +76,31 @@ def count_ngrams(text: NumberedText, longest: int, at_least: int = 1) -> dict[in
     """
     if longest >= _FAR:
         raise ValueError(f"N-grams of {longest} words are not counted, only shorter ones than {_FAR}.")
-    by_length = {1: _counted(lambda start, end: text.numbers[start:end].astype(np.int64), text, 1, at_least)}
+    by_length = {1: _counted(text.numbers.astype(np.int64), text, 1, at_least)}
     for length in range(2, longest + 1):
-        by_length[length] = _counted(_pairs(by_length[length - 1], text.left, length), text, length, at_least)
+        shorter = by_length[length - 1]
+        first, second = shorter.numbers, np.append(shorter.numbers[1:], np.int32(_RARE))
+        keys = first.astype(np.int64) * len(shorter.counts) + second
+        keys[(text.left < length) | (first == _RARE) | (second == _RARE)] = _RARE
+        by_length[length] = _counted(keys, text, length, at_least)
     return by_length
 
 
-Keys = Callable[[int, int], NDArray[np.int64]]  # what begins at each place from … to …: equal keys are equal n-grams
-
-
-def _pairs(shorter: Ngrams, left: NDArray[np.uint8], length: int) -> Keys:
-    """An n-gram is known by the two shorter ones inside it; _RARE where one of them is rare or the sentence ends."""
-
-    def keys(start: int, end: int) -> NDArray[np.int64]:
-        first, second = shorter.numbers[start:end], shorter.numbers[start + 1 : end + 1]
-        if len(second) < len(first):  # at the end of the text
-            second = np.append(second, np.int32(_RARE))
-        pairs = first.astype(np.int64) * len(shorter.counts) + second
-        return np.where((left[start:end] >= length) & (first != _RARE) & (second != _RARE), pairs, _RARE)
-
-    return keys
-
-
-def _counted(keys: Keys, text: NumberedText, length: int, at_least: int) -> Ngrams:
-    """Number and count the n-grams of a length."""
-    size = len(text.numbers)
-    shares = -(-size // _SHARE)
-    numbers = np.full(size, _RARE, dtype=np.int32)
+def _counted(keys: NDArray[np.int64], text: NumberedText, length: int, at_least: int) -> Ngrams:
+    """Number and count the n-grams of a length. `keys` (place) are equal for equal n-grams, or _RARE."""
+    shares = -(-len(keys) // _SHARE)
+    numbers = np.full(len(keys), _RARE, dtype=np.int32)
     counts, first = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     known = 0
     for share in range(shares):
-        places, share_keys = _of_share(keys, size, share, shares)
-        _, begin, inverse, times = np.unique(share_keys, return_index=True, return_inverse=True, return_counts=True)
+        places = np.flatnonzero((keys != _RARE) & (keys % shares == share))
+        _, begin, inverse, times = np.unique(keys[places], return_index=True, return_inverse=True, return_counts=True)
         frequent = times >= at_least
         numbers[places] = np.where(frequent, known + frequent.cumsum() - 1, _RARE)[inverse]
         counts.append(times[frequent])
         first.append(places[begin[frequent]])
         known += len(counts[-1])
     return Ngrams(numbers, np.concatenate(counts), np.concatenate(first), int((text.left >= length).sum()))
-
-
-def _of_share(keys: Keys, size: int, share: int, shares: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places where n-grams of one share begin, and their keys."""
-    places, share_keys = [], []
-    for start in range(0, size, _STEP):
-        here = keys(start, min(start + _STEP, size))
-        mine = np.flatnonzero((here != _RARE) & (here % shares == share))
-        places.append(mine + start)
-        share_keys.append(here[mine])
-    return np.concatenate(places), np.concatenate(share_keys)
 
 
 def mutual_information(
@@ -188,25 +154,7 @@ def _read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]
     """The collocations of a file, the best first, and whether their words are in lower case."""
     source = Source(path)
     records = json_records(source, ReadingLog(ReadingOptions()))
-    lower_case, promised = _read_head(source, next(records, None))
-    lines: dict[tuple[str, ...], int] = {}
-    entries = []
-    for record in records:
-        with _pointing_at(source, record):
-            entry = _read_entry(record.fields, lower_case)
-            if entry.words in lines:
-                raise ValueError(f"these words stand on line {lines[entry.words]} already.")
-        lines[entry.words] = record.line
-        entries.append(entry)
-    if len(entries) != promised:
-        problem = f"line 1 promises {promised:,} collocations, and there are {len(entries):,}: the file is not whole."
-        advice = "Copy it again, or, if you changed it yourself, write their number there."
-        raise InputError(f"{problem} {advice}", file=source.name, line=1)
-    return tuple(entries), lower_case
-
-
-def _read_head(source: Source, head: Record | None) -> tuple[bool, int]:
-    """Whether the words are in lower case, and how many collocations follow."""
+    head = next(records, None)
     if head is None or head.fields.get("format") != _FORMAT or head.fields.get("version") != _VERSION:
         problem = (
             f'a file of collocations begins with {{"format": "{_FORMAT}", "version": {_VERSION}, …}}; this does not. '
@@ -214,7 +162,19 @@ def _read_head(source: Source, head: Record | None) -> tuple[bool, int]:
         )
         raise InputError(problem, file=source.name, line=1, text=None if head is None else head.spelled)
     with _pointing_at(source, head):
-        return require(head.fields, "lower_case", bool), require(head.fields, "collocations", int)
+        lower_case, promised = require(head.fields, "lower_case", bool), require(head.fields, "collocations", int)
+    entries: dict[tuple[str, ...], Collocation] = {}
+    for record in records:
+        with _pointing_at(source, record):
+            entry = _read_entry(record.fields, lower_case)
+            if entry.words in entries:
+                raise ValueError("these words stand on an earlier line already.")
+        entries[entry.words] = entry
+    if len(entries) != promised:
+        problem = f"line 1 promises {promised:,} collocations, and there are {len(entries):,}: the file is not whole."
+        advice = "Copy it again, or, if you changed it yourself, write their number there."
+        raise InputError(f"{problem} {advice}", file=source.name, line=1)
+    return tuple(entries.values()), lower_case
 
 
 def _read_entry(fields: Fields, lower_case: bool) -> Collocation:
@@ -236,8 +196,6 @@ def _pointing_at(source: Source, record: Record) -> Iterator[None]:
         problem = f"{error} Correct the line, or build the collocations again."
         raise InputError(problem, file=source.name, line=record.line, text=record.spelled) from error
 
-
-SHARES = {2: 0.5, 3: 0.25, 4: 0.25}  # of the vocabulary, by length; Levine's, with 4 standing for 4 and 5
 
 _DIGITS = 9  # of a score: beyond them lies rounding, which differs between machines and must not decide a rank
 
@@ -269,11 +227,7 @@ class Collocations:
         return (entry.words for entry in self.entries)
 
     def __contains__(self, words: Sequence[str]) -> bool:
-        return self.rank(words) is not None
-
-    def rank(self, words: Sequence[str]) -> int | None:
-        """The rank of these words, or None."""
-        return self._ranks.get(self._spelled(words))
+        return self._spelled(words) in self._ranks
 
     def find(self, words: Sequence[str]) -> list[Occurrence]:
         """All collocations in a sentence, also those that overlap: the longest first, then the best ranked."""
@@ -300,7 +254,6 @@ class Collocations:
         return cls(*_read_collocations(path))
 
     def _spelled(self, words: Sequence[str]) -> tuple[str, ...]:
-        words = words_of(words)
         return tuple(word.lower() for word in words) if self.lower_case else tuple(words)
 
     @cached_property
@@ -320,23 +273,29 @@ def build_collocations(
     sentences: NumberedText | Iterable[Sentence | Sequence[str]],
     at_least: int = 5,
     size: int | None = None,
-    shares: Mapping[int, float] = SHARES,
+    lengths: Iterable[int] = (2, 3, 4),
     relative_to: RelativeTo = "length",
     measure: Measure = "levine",
     lower_case: bool = False,
 ) -> Collocations:
     """The collocations of a text that occur at least `at_least` times, ranked (Levine et al. 2021).
 
-    Each length has a ranking of its own, since scores of unlike lengths do not compare. The rankings are merged so that
-    the first entries, however many, have the lengths in these `shares`. `size` limits the vocabulary. `relative_to` and
-    `measure` are explained with `mutual_information`. `lower_case` must be that of a text which is numbered already.
+    Each length has a ranking of its own, since scores of unlike lengths do not compare. The rankings are merged: of the
+    first entries, however many, half have the shortest length, and each longer one half of what is left, but the last
+    two the same. `size` limits the vocabulary. `relative_to` and `measure` are explained with `mutual_information`.
+    `lower_case` must be that of a text which is numbered already.
     """
-    require_sensible(at_least, size, shares)
+    ordered = sorted(set(lengths))
+    if not ordered or ordered[0] < 2:
+        raise InputError(f"collocations have lengths of two words or more, such as 2, 3, 4; not {ordered}.")
+    if at_least < 1 or (size is not None and size < 1):
+        raise InputError(f"at_least and size must be 1 or more, not {at_least} and {size}.")
     for name, known in ((relative_to, get_args(RelativeTo)), (measure, get_args(Measure))):
         if name not in known:
             raise InputError(f"{name!r} is none of {', '.join(map(repr, known))}.")
     text = sentences if isinstance(sentences, NumberedText) else number_words(sentences, lower_case)
-    by_length = count_ngrams(text, max(shares), at_least)
+    by_length = count_ngrams(text, ordered[-1], at_least)
+    shares = {length: 0.5 ** min(place, len(ordered) - 1) for place, length in enumerate(ordered, start=1)}
     placed = [
         (place / share, -length, entry)
         for length, share in shares.items()
@@ -344,24 +303,6 @@ def build_collocations(
     ]
     placed.sort(key=lambda item: (round(item[0], _DIGITS), item[1]))
     return Collocations(tuple(entry for _, _, entry in placed[:size]), lower_case)
-
-
-def usual_shares(lengths: Iterable[int]) -> dict[int, float]:
-    """Levine's shares for other lengths: each has half of what is left, and the last two have the same."""
-    ordered = sorted(set(lengths))
-    shares = {length: 0.5**place for place, length in enumerate(ordered, start=1)}
-    return {**shares, ordered[-1]: 0.5 ** (len(ordered) - 1)} if ordered else {}
-
-
-def require_sensible(at_least: int, size: int | None, shares: Mapping[int, float]) -> None:
-    """Refuse what no vocabulary can be built by."""
-    if at_least < 1 or (size is not None and size < 1):
-        raise InputError(f"at_least and size must be 1 or more, not {at_least} and {size}.")
-    if not shares or min(shares) < 2 or min(shares.values()) <= 0 or not math.isclose(sum(shares.values()), 1):
-        raise InputError(
-            "the shares need lengths of two words or more, and positive numbers that add up to 1, such as "
-            f"{SHARES}; got {dict(shares)}."
-        )
 
 
 def _ranking(

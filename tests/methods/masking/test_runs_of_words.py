@@ -148,4 +148,4 @@ def test_the_policy_reads_the_file_and_the_lengths_it_is_told(
     for settings in (told, counted):
         policy = build_policy("pmi", PolicyContext(reader.encoder, None, news, settings))
         assert policy.name == "pmi"
-    assert set(map(len, build_collocations(news, 2, shares={3: 1.0}))) == {3}
+    assert set(map(len, build_collocations(news, 2, lengths=[3]))) == {3}

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from acclimate.data.collocations import Collocations, Measure, build_collocations, usual_shares
+from acclimate.data.collocations import Collocations, Measure, build_collocations
 from acclimate.data.corpus import Corpus
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.methods.masking.adversarial import Adversarial, Estimator
@@ -139,7 +139,7 @@ def _collocations(context: PolicyContext) -> Policy:
         (sentence.words for corpus in texts for sentence in corpus),
         chosen.at_least,
         chosen.size,
-        usual_shares(chosen.lengths),
+        chosen.lengths,
         measure=chosen.measure,
         lower_case=chosen.lower_case,
     )
