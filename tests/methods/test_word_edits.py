@@ -169,7 +169,7 @@ def test_twins_are_noted_by_what_is_missing_and_unchanged_ones_not_at_all(build:
 def test_an_exchanged_entity_is_noted_with_its_type_and_the_words_it_replaces() -> None:
     old = Sentence(("in", "New", "York", "today"), ("O", "B-LOC", "I-LOC", "O"))
     new = Sentence(("in", "Oslo", "today"), ("O", "B-LOC", "O"))
-    variant = Variant("target", new, old, ((Span(1, 3, "LOC"), Span(1, 2, "LOC")),))
+    variant = Variant("target", new, old, {Span(1, 3, "LOC"): ("Oslo",)})
     edit = {"start": 1, "end": 3, "by": ["Oslo"], "label": "LOC"}
     assert noted_variant(variant) == {"words": list(old.words), "edits": [edit], "side": "target"}
 
@@ -182,11 +182,11 @@ def test_noted_edits_make_the_augmented_sentence(news: Corpus, tweets: Corpus, a
         assert tuple(rewritten(noted_variant(variant))) == variant.sentence.words
 
 
-@pytest.mark.parametrize(("each", "told"), [((4, 2), (4, 4)), ((0, 2), (0, 8)), ((4, 0), (8, 0))])
-def test_a_few_of_both_domains_are_told_and_always_the_same(news, tweets, each, told: tuple[int, int]) -> None:
-    made = augment_with_anchors(news, tweets, target_variants=each[0], source_variants=each[1])
-    watch = Anchored(made.variants)
-    assert [row["side"] for row in watch(None)["rows"]] == ["target"] * told[0] + ["source"] * told[1]
+def test_a_few_of_both_domains_are_told_and_always_the_same(news: Corpus, tweets: Corpus) -> None:
+    watch = Anchored(augment_with_anchors(news, tweets).variants)
+    rows = watch(None)["rows"]
+    assert len(rows) == NOTED
+    assert {row["side"] for row in rows} == {"target", "source"}
     assert watch(None) == watch(None)
 
 

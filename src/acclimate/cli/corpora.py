@@ -291,7 +291,7 @@ def _account(made: Augmentation, out: str) -> list[str]:
 
 def _line(side: str, report: SideReport) -> str:
     replaced = ", ".join(f"{label} {count:,}" for label, count in report.replaced.items()) or "none"
-    used = f"{report.used:,} of {report.given:,} sentences, {report.variants_each} variants each"
+    used = f"{report.used:,} of {report.sentences:,} sentences, {report.variants_each} variants each"
     return f"{side}: {report.made:,} from {used}; entities replaced: {replaced}"
 
 

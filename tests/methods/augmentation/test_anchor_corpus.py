@@ -159,7 +159,7 @@ def test_sentences_without_entities_are_not_used_and_that_is_told() -> None:
     source = corpus_of("Rome/B-LOC", "Bonn/B-LOC", "it rained")
     made = augment_with_anchors(source, corpus_of("ok", "so tired", "in Oslo/B-LOC"), target_variants=2)
     assert {variant.original.spans != [] for variant in made.variants} == {True}
-    assert (made.target.used, made.target.without_entities) == (1, 2)
+    assert (made.target.used, made.target.left_out["without_entities"]) == (1, 2)
     assert "target: 1 of 3 sentences could be used; left out: 2 without entities." in made.remarks()
     assert "source: 500 sentences were asked for, and only 2 can be used." in made.remarks()
 
@@ -178,7 +178,7 @@ def test_a_type_without_partner_is_told() -> None:
     )
     assert made.target.lonely == {"PER": 1}
     assert made.source.lonely == {"ORG": 1}
-    assert made.source.without_donors == 1
+    assert made.source.left_out["without_donors"] == 1
     remarks = "\n".join(made.remarks())
     assert "target: no entity of the source is of type PER (1); those entities stay as they are." in remarks
     assert "source: no entity of the target is of type ORG (1)" in remarks
@@ -199,7 +199,7 @@ def test_no_text_is_there_twice_nor_was_it_there_before() -> None:
 def test_sentences_without_tags_are_counted_and_left_alone() -> None:
     target = corpus_of("in Oslo/B-LOC") + Corpus.of([Sentence(("no", "tags"))])
     made = augment_with_anchors(corpus_of("Rome/B-LOC", "Bonn/B-LOC"), target, target_variants=1, source_variants=0)
-    assert (made.target.given, made.target.untagged, made.target.used) == (2, 1, 1)
+    assert (made.target.sentences, made.target.left_out["untagged"], made.target.used) == (2, 1, 1)
     assert made.corpus.labelled() == made.corpus
 
 

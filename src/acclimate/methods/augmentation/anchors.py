@@ -18,7 +18,7 @@ from acclimate.data.schemes import OUTSIDE, Scheme, Span, detect_scheme, keep_op
 from acclimate.data.sources import all_labels
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.contrastive import shuffled
-from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, spread
+from acclimate.methods.word_edits import CHANGES, WordEdit, noted_row, spread
 from acclimate.spelling import argument, either
 
 Mention = tuple[str, ...]  # the words of an entity, as they are written
@@ -33,25 +33,36 @@ def mentions(corpus: Corpus) -> dict[str, tuple[Mention, ...]]:
     return {label: tuple(by_label[label]) for label in sorted(by_label)}
 
 
-def replace_entities(sentence: Sentence, donors: Mapping[Span, Mention], scheme: Scheme = "IOB2") -> Sentence:
+Choice = Mapping[Span, Mention]
+"""Entities of a sentence, and what takes their place."""
+
+
+def replaced_spans(sentence: Sentence, choice: Choice) -> list[Span]:
+    """Where each entity of the sentence stands after the replacement."""
+    spans = []
+    shift = 0
+    for old in sentence.spans:
+        size = old.end - old.start
+        length = len(choice[old]) if old in choice else size
+        spans.append(Span(old.start + shift, old.start + shift + length, old.label))
+        shift += length - size
+    return spans
+
+
+def replace_entities(sentence: Sentence, choice: Choice, scheme: Scheme = "IOB2") -> Sentence:
     """The sentence with other entities of the same type in place of some, and tags for the new length."""
     words: list[str] = []
-    spans: list[Span] = []
     outside: list[str] = []  # the tags of words outside of spans, which may be open
     reached, tags = 0, sentence.tags or (OUTSIDE,) * len(sentence)
     for span in sentence.spans:
-        words += sentence.words[reached : span.start]
-        filling = donors.get(span, sentence.words[span.start : span.end])
-        spans.append(Span(len(words), len(words) + len(filling), span.label))
-        words += filling
+        filling = choice.get(span, sentence.words[span.start : span.end])
+        words += (*sentence.words[reached : span.start], *filling)
         outside += (*tags[reached : span.start], *(OUTSIDE for _ in filling))
         reached = span.end
     words += sentence.words[reached:]
     outside += tags[reached:]
+    spans = replaced_spans(sentence, choice)
     return sentence.with_words(words, keep_open(tags_from_spans(spans, len(words), scheme), outside))
-
-
-Choice = dict[Span, Mention]
 
 
 class Donors:
@@ -114,12 +125,18 @@ Side = Literal["target", "source"]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A new sentence, the one it was made from, and where the two differ."""
+    """A new sentence, the one it was made from, and what was replaced there."""
 
     side: Side  # whose sentence it was; the donors are the other domain's
     sentence: Sentence
     original: Sentence
-    changed: tuple[tuple[Span, Span], ...]  # where the entity stood, and where its donor stands now
+    choice: Choice
+
+    @property
+    def changed(self) -> list[tuple[Span, Span]]:
+        """Where each replaced entity stood, and where its donor stands."""
+        new = replaced_spans(self.original, self.choice)
+        return [pair for pair in zip(self.original.spans, new, strict=True) if pair[0] in self.choice]
 
     def __str__(self) -> str:
         """The sentence with what was changed in brackets: `in [LOC San Francisco → Oslo] .`"""
@@ -133,37 +150,49 @@ class Variant:
         return " ".join([*words, *self.sentence.words[reached:]])
 
 
+_LEFT_OUT = {
+    "untagged": "without tags",
+    "without_entities": "without entities",
+    "without_donors": "whose entities have no other one of their type in the other domain",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SideReport:
     """Counts for the sentences of one domain: those used and those left out, each for one reason."""
 
     name: str  # of the corpus
-    given: int
-    untagged: int  # no tags
-    without_entities: int
-    without_donors: int  # entities, but none that the other domain has another one for
-    not_sampled: int  # would have done, but fewer were asked for
+    sentences: int
+    left_out: Mapping[str, int]  # by reason; `not_sampled` would have done, but fewer were asked for
     used: int
     variants_each: int
+    wanted: int
     made: int
     short: int  # sentences with fewer variants than asked for: there are no more that differ
     replaced: Mapping[str, int]  # how many entities of each type were replaced
     lonely: Mapping[str, int]  # types that the other domain does not have, and how many entities are of them
 
-    @property
-    def wanted(self) -> int:
-        return self.used * self.variants_each
-
-    def as_dict(self) -> dict[str, Any]:
-        row = asdict(self)
-        reasons = ("untagged", "without_entities", "without_donors", "not_sampled")
-        left_out = {reason: row.pop(reason) for reason in reasons}
-        return {
-            "name": row.pop("name"),
-            "sentences": row.pop("given"),
-            "left_out": left_out,
-            "wanted": self.wanted,
-        } | row
+    def remarks(self, side: Side, sentences_wanted: int | None = None) -> list[str]:
+        """Warnings about what was asked for and could not be made."""
+        if not self.variants_each:
+            return []
+        remarks = []
+        left = ", ".join(f"{self.left_out[key]:,} {reason}" for key, reason in _LEFT_OUT.items() if self.left_out[key])
+        wanted = self.sentences if sentences_wanted is None else sentences_wanted
+        if left and wanted > self.used:
+            remarks.append(f"{self.used:,} of {self.sentences:,} sentences could be used; left out: {left}.")
+        if sentences_wanted is not None and self.used < sentences_wanted:
+            remarks.append(f"{sentences_wanted:,} sentences were asked for, and only {self.used:,} can be used.")
+        if self.short:
+            remarks.append(
+                f"{self.made:,} of {self.wanted:,} variants; {self.short:,} of {self.used:,} sentences have fewer than "
+                f"{self.variants_each:,}: the other domain has too few entities of their types."
+            )
+        if self.lonely:
+            types = ", ".join(f"{label} ({count:,})" for label, count in self.lonely.items())
+            other = "source" if side == "target" else "target"
+            remarks.append(f"no entity of the {other} is of type {types}; those entities stay as they are.")
+        return [f"{side}: {remark}" for remark in remarks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,52 +211,16 @@ class Augmentation:
         return Corpus.of((variant.sentence for variant in self.variants), name)
 
     def remarks(self) -> list[str]:
-        """Warnings about what was asked for and could not be made."""
-        return [
-            *_left_out("target", self.target),
-            *_left_out("source", self.source, self.source_wanted),
-            *_lonely("target", "source", self.target),
-            *_lonely("source", "target", self.source),
-        ]
+        return [*self.target.remarks("target"), *self.source.remarks("source", self.source_wanted)]
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "sentences": len(self.variants),
             "seed": self.seed,
-            "target": self.target.as_dict(),
-            "source": self.source.as_dict(),
+            "target": asdict(self.target),
+            "source": asdict(self.source),
             "remarks": self.remarks(),
         }
-
-
-def _left_out(side: Side, report: SideReport, sentences_wanted: int | None = None) -> list[str]:
-    if not report.variants_each:
-        return []
-    remarks = []
-    reasons = {
-        "without tags": report.untagged,
-        "without entities": report.without_entities,
-        "whose entities have no other one of their type in the other domain": report.without_donors,
-    }
-    left = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
-    wanted = report.given if sentences_wanted is None else sentences_wanted
-    if left and wanted > report.used:
-        remarks.append(f"{side}: {report.used:,} of {report.given:,} sentences could be used; left out: {left}.")
-    if sentences_wanted is not None and report.used < sentences_wanted:
-        remarks.append(f"{side}: {sentences_wanted:,} sentences were asked for, and only {report.used:,} can be used.")
-    if report.short:
-        remarks.append(
-            f"{side}: {report.made:,} of {report.wanted:,} variants; {report.short:,} of {report.used:,} sentences "
-            f"have fewer than {report.variants_each:,}: the other domain has too few entities of their types."
-        )
-    return remarks
-
-
-def _lonely(side: Side, other: Side, report: SideReport) -> list[str]:
-    if not report.lonely or not report.variants_each:
-        return []
-    types = ", ".join(f"{label} ({count:,})" for label, count in report.lonely.items())
-    return [f"{side}: no entity of the {other} is of type {types}; those entities stay as they are."]
 
 
 def augment_with_anchors(
@@ -289,19 +282,7 @@ class _Draw:
         if changed.words in self.taken:
             return None
         self.taken.add(changed.words)
-        return Variant(side, changed, sentence, _moves(sentence, choice))
-
-
-def _moves(sentence: Sentence, choice: Choice) -> tuple[tuple[Span, Span], ...]:
-    """Where each replaced entity stood, and where its donor stands."""
-    moves = []
-    shift = 0
-    for old in sentence.spans:
-        if old in choice:
-            start, length = old.start + shift, len(choice[old])
-            moves.append((old, Span(start, start + length, old.label)))
-            shift += length - (old.end - old.start)
-    return tuple(moves)
+        return Variant(side, changed, sentence, choice)
 
 
 def _sample(usable: Corpus, count: int | None, seed: int) -> Corpus:
@@ -318,13 +299,16 @@ def _report(
     replaced = Counter(new.label for row in made for variant in row for _, new in variant.changed)
     return SideReport(
         name=corpus.name,
-        given=len(corpus),
-        untagged=untagged,
-        without_entities=bare,
-        without_donors=len(corpus) - untagged - bare - usable,
-        not_sampled=usable - len(made),
+        sentences=len(corpus),
+        left_out={
+            "untagged": untagged,
+            "without_entities": bare,
+            "without_donors": len(corpus) - untagged - bare - usable,
+            "not_sampled": usable - len(made),
+        },
         used=len(made),
         variants_each=each,
+        wanted=len(made) * each,
         made=sum(map(len, made)),
         short=sum(len(row) < each for row in made),
         replaced=dict(sorted(replaced.items())),
@@ -366,16 +350,14 @@ class Anchored:
     kind: str = CHANGES
 
     def __call__(self, learner: Any) -> dict[str, Any]:
-        target, source = ([one for one in self.variants if one.side == side] for side in ("target", "source"))
-        half = NOTED // 2  # of each domain, as far as there are so many
-        some = spread(target, max(half, NOTED - len(source))) + spread(source, max(half, NOTED - len(target)))
-        return {"by": "anchors", "rows": [noted_variant(variant) for variant in some]}
+        return {"by": "anchors", "rows": [noted_variant(variant) for variant in spread(self.variants)]}
 
 
 def noted_variant(variant: Variant) -> dict[str, Any]:
     """The original with the entities that were replaced, each with its donor."""
     edits = [
-        WordEdit(old.start, old.end, variant.sentence.words[new.start : new.end], new.label)
-        for old, new in variant.changed
+        WordEdit(span.start, span.end, variant.choice[span], span.label)
+        for span in variant.original.spans
+        if span in variant.choice
     ]
     return noted_row(variant.original.words, edits, variant.side)
