@@ -17,6 +17,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.reading import read_corpus
 from acclimate.methods import masked_words
 from acclimate.methods.masking.masked_batch import Corruption
-from acclimate.methods.masking.word_runs import draw_spans, draw_units, first_words, words_to_hide
+from acclimate.methods.masking.word_runs import draw_spans, draw_units, words_to_hide
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
@@ -67,7 +68,7 @@ def masking(text: Corpus, known: Collocations, sample: int) -> dict[str, Any]:
     def hidden(part: Corpus, ranked: bool) -> list[list[int]]:
         budgets = [words_to_hide(SHARE, len(s)) for s in part]
         units = (draw_units(s.words, known, dice, ranked) for s in part)
-        return [first_words(own, budget) for own, budget in zip(units, budgets, strict=True)]
+        return [list(chain.from_iterable(own))[:budget] for own, budget in zip(units, budgets, strict=True)]
 
     known.find(text[0].words)  # the index is made at the first look
     _, ranked = timed(lambda: hidden(text, ranked=True))

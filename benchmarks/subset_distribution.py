@@ -46,7 +46,7 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
 
     def draw(distribution: type[SubsetDistribution] | type[SequentialSubsetDistribution]) -> Tensor:
         with torch.no_grad():
-            return distribution(scores, allowed, sizes, size).sample().counts
+            return distribution(scores, allowed, sizes, size).draw()
 
     with torch.no_grad():
         right = SequentialSubsetDistribution(scores.double(), allowed, sizes, size).marginals()

@@ -37,7 +37,7 @@ CONCEPTS = [
 
 
 def labeller(concepts: Sequence[Concept] = CONCEPTS, **options: Any) -> Labeller:
-    return Labeller(ConceptDictionary.of({"test": concepts}, GROUPS), GROUPS, **options)
+    return Labeller(ConceptDictionary.of([concepts], GROUPS), GROUPS, **options)
 
 
 def sentence(text: str, document: str | None = None, tags: str | None = None) -> Sentence:

@@ -69,9 +69,9 @@ def test_the_weights_are_counted_in_the_training_sentences_alone(build: Build, n
     few = tweets[:3]
     stage = stage_of(build("bert"), news, few + tweets[3:].unlabelled(), elm=0.25, blm=0.5)
     learner = learner_of(stage)
-    expected = mask_weights(count_masks(learner.masking, news + few, learner.predictable_pieces, 1))
+    expected = mask_weights(*count_masks(learner.masking, news + few, learner.predictable_pieces, 1))
     assert words_term(stage).weights == expected
-    assert expected != mask_weights(count_masks(learner.masking, news + tweets, learner.predictable_pieces, 1))
+    assert expected != mask_weights(*count_masks(learner.masking, news + tweets, learner.predictable_pieces, 1))
     assert stage.batches.corpora["source"].sentences == (news + few).sentences  # type: ignore[attr-defined]
 
 

@@ -125,7 +125,7 @@ def test_words_of_several_pieces_have_no_neighbours(build: Callable[..., Tagger]
     assert nearest_in(tagger.encoder, ["3.5", ","]).of("rain") == []
 
 
-@pytest.mark.parametrize("option", ["synonyms", "wordnet", "vectors"])
+@pytest.mark.parametrize("option", ["synonyms", "vectors"])
 def test_a_file_that_is_not_there_is_told_before_training(
     build: Callable[..., Tagger], plan: Plan, tmp_path: Path, option: str
 ) -> None:

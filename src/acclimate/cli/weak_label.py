@@ -66,8 +66,8 @@ def weak_label_command(
     check_place_to_write("--out", out, overwrite, [*texts, *(concepts or ()), settings.leave_out], has_tags=True)
     if not concepts:
         raise UsageError("Say where the names are: --concepts FILE, clinical, package:diseases or package:drugs.")
-    listed = {source: list(load_concepts(source)) for source in concepts}
-    types = (type for each in listed.values() for concept in each for type in concept.types)
+    listed = [load_concepts(source) for source in concepts]
+    types = (type for each in listed for concept in each for type in concept.types)
     how = settings.others, settings.label
     grouped = Groups.suited_to(types, *how) if groups == AUTO_GROUPS else Groups.load(groups, *how)
     dictionary = ConceptDictionary.of(

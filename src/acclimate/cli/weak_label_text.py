@@ -68,8 +68,6 @@ class WeakLabelReport:
 
     def warnings(self) -> Iterator[str]:
         """What a user must hear even with --quiet."""
-        for source in self.dictionary.notes.in_capitals:
-            yield f"{source}: written in capitals throughout: they tell no abbreviations, and do not count there."
         if not self.coverage.spans:
             yield "Nothing was found: every word is O."
         gold_only, found_only = self.agreement.strangers
@@ -93,11 +91,10 @@ class WeakLabelReport:
             "concepts": notes.concepts,
             "names": notes.names,
             "names_in_use": len(self.dictionary),
-            **{key: number for key, (_, number) in _not_taken(notes).items()},
+            "left_out": dict(notes.left_out.most_common()),
             "of_other_types": dict(notes.other_types.most_common()),
             "conflicts": len(notes.conflicts),
             "first_conflicts": [[each.name, each.kept, each.lost] for each in notes.conflicts[:most]],
-            "in_capitals": notes.in_capitals,
         }
         return {
             "written": {self.out: self.written},
@@ -109,23 +106,12 @@ class WeakLabelReport:
         }
 
 
-def _not_taken(notes: Any) -> dict[str, tuple[str, int]]:
-    """Why names of a dictionary were left out, and how many."""
-    return {
-        "twice": ("twice there", notes.twice),
-        "too_short": ("too short", notes.too_short),
-        "without_letter": ("without a letter", notes.without_letter),
-        "left_out": ("left out as asked", notes.excluded),
-    }
-
-
 def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> Iterator[str]:
     notes = dictionary.notes
     labels = "labels: the types as they are" if groups.name == NO_GROUPS else f"types to labels: {groups.name}"
     yield f"{count(notes.concepts, 'concept')}, {count(notes.names, 'name')}; {len(dictionary):,} in use; {labels}"
-    reasons = [f"{number:,} {why}" for why, number in _not_taken(notes).values() if number]
-    if reasons:
-        yield f"  not taken: {', '.join(reasons)}"
+    if notes.left_out:
+        yield f"  not taken: {', '.join(f'{number:,} {why}' for why, number in notes.left_out.items())}"
     if notes.other_types:
         types = _counted(notes.other_types, most)
         yield f"  dropped, as the map {groups.name} does not label their types: {notes.other_types.total():,} ({types})"

@@ -16,7 +16,6 @@ from torch.nn import functional
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Sentence
-from acclimate.data.schemes import Span
 from acclimate.methods.masking.masked_batch import (
     Corruption,
     Hidden,
@@ -38,25 +37,18 @@ SHOWN, TERM, BASE = 0, 1, 2  # kinds of words: not hidden, hidden with their ter
 Kinds = NDArray[np.int8]
 
 
-def gold_spans(sentence: Sentence) -> Sequence[Span]:
-    """The entities that a sentence is labelled with."""
-    return sentence.spans
-
-
 @dataclass(frozen=True)
 class JointMasking:
     """Entity-level masking (ELM) of a share of a sentence's entities, and base-level masking (BLM) of a share of its
-    words among the rest; both are rounded up. `other_terms` lets BLM take words of entities that are not hidden;
-    `terms` says which spans are terms."""
+    words among the rest; both are rounded up. `other_terms` lets BLM take words of entities that are not hidden."""
 
     elm: float = 1.0  # share of the terms
     blm: float = 0.075  # share of the words, terms counted
     other_terms: bool = False
-    terms: Callable[[Sentence], Sequence[Span]] = gold_spans
 
     def draw(self, sentence: Sentence, dice: np.random.Generator) -> Kinds:
         """What becomes of each word (word)."""
-        terms = self.terms(sentence)
+        terms = sentence.spans
         chosen = dice.permutation(len(terms))[: words_to_hide(self.elm, len(terms))].tolist()
         kinds = np.zeros(len(sentence), np.int8)
         taken = np.zeros(len(sentence), bool)
@@ -92,20 +84,13 @@ class MaskWeights(NamedTuple):
 EVEN = MaskWeights(0.5, 0.5)
 
 
-class MaskCounts(NamedTuple):
-    """How many pieces are hidden of either kind."""
-
-    elm: int
-    blm: int
-
-
-def mask_weights(counts: MaskCounts, threshold: float = 0.5) -> MaskWeights:
+def mask_weights(elm_count: int, blm_count: int, threshold: float = 0.5) -> MaskWeights:
     """The rarer kind weighs more, but terms never less than the rest (equations 2 to 5). The released code compares the
     wrong one of the two with the threshold."""
-    total = sum(counts)
+    total = elm_count + blm_count
     if not total:
         return EVEN
-    elm, blm = (1 - count / total for count in counts)
+    elm, blm = (1 - count / total for count in (elm_count, blm_count))
     elm, blm = max(threshold, elm), min(threshold, blm)
     share = 1 / (1 + math.exp(blm - elm))  # the softmax of the two
     return MaskWeights(share, 1 - share)
@@ -113,13 +98,14 @@ def mask_weights(counts: MaskCounts, threshold: float = 0.5) -> MaskWeights:
 
 def count_masks(
     masking: JointMasking, sentences: Iterable[Sentence], sizes: Callable[[Sequence[str]], Sequence[int]], seed: int
-) -> MaskCounts:
-    """The pieces that one pass over the training sentences hides; `sizes` says how many pieces each word has."""
+) -> tuple[int, int]:
+    """The pieces of terms, and the others, that one pass over the training sentences hides; `sizes` says how many
+    pieces each word has."""
     counts = [0, 0, 0]
     for sentence in sentences:
         for kind, size in zip(masking.draw_fixed(sentence, seed).tolist(), sizes(sentence.words), strict=True):
             counts[kind] += size
-    return MaskCounts(counts[TERM], counts[BASE])
+    return counts[TERM], counts[BASE]
 
 
 def weighted_loss(

@@ -122,7 +122,7 @@ def entity_stage(tagger: Tagger, plan: Plan, text: Corpus, shift: int = 0) -> St
     weights = EVEN
     if options.weighted and options.masking == JOINT:
         counts = count_masks(learner.masking, text, learner.predictable_pieces, plan.seed)
-        weights = mask_weights(counts, options.threshold)
+        weights = mask_weights(*counts, options.threshold)
     importance = options.losses.model_dump()
     objectives = {name: term for name, term in terms(tagger, weights, options).items() if importance[name] > 0}
     batches = plan.batches(tagger, {SOURCE: text}, shift)

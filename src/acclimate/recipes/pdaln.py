@@ -35,7 +35,7 @@ from acclimate.training.stage import Stage, Watch
 
 ONLY_DELETION = (
     "The contrast edited sentences by leaving words out, never by synonyms: the tagger's word table began without "
-    "vectors. For synonyms, name a source of them (synonyms, wordnet or vectors) or set tagger.lstm.vectors."
+    "vectors. For synonyms, name a source of them (synonyms or vectors) or set tagger.lstm.vectors."
 )
 
 
@@ -46,8 +46,6 @@ class EditSettings(Settings):
     """Share of the words of a sentence to change."""
     synonyms: str | None = None
     """File of synonyms, one line per word: word<TAB>synonym,synonym; null: none."""
-    wordnet: str | None = None
-    """Folder with the WordNet files; null: none."""
     vectors: str | None = None
     """Word vectors whose nearest neighbours serve as synonyms; null: the encoder's, if no synonym file is given."""
 
@@ -86,11 +84,11 @@ def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
     options: EditSettings = plan.options
     words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
     if is_named(options):
-        return open_synonyms(options.synonyms, options.wordnet, options.vectors, words)
+        return open_synonyms(options.synonyms, options.vectors, words)
     if not knows_synonyms(tagger, options):
         raise UsageError(
             "this tagger knows no synonyms: its word table begins at random, and an untrained table has no neighbours. "
-            "Name a source (synonyms, wordnet or vectors), or give the tagger vectors: tagger.lstm.vectors=glove."
+            "Name a source (synonyms or vectors), or give the tagger vectors: tagger.lstm.vectors=glove."
         )
     encoder = tagger.encoder
     if isinstance(encoder, CharacterCnnLstm):  # its table also has random rows
@@ -105,7 +103,7 @@ def knows_synonyms(tagger: Tagger, options: EditSettings) -> bool:
 
 
 def is_named(options: EditSettings) -> bool:
-    return (options.synonyms, options.wordnet, options.vectors) != (None, None, None)
+    return (options.synonyms, options.vectors) != (None, None)
 
 
 def only_deletes(tagger: Tagger, options: ContrastSettings) -> bool:
@@ -388,7 +386,7 @@ def check_anchors(plan: Plan) -> None:
 def check_edits(tagger: Tagger, plan: Plan) -> None:
     """Refuse files of synonyms that cannot be read or would not be used."""
     options: PdalnSettings = plan.options
-    named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
+    named = [name for name in ("synonyms", "vectors") if getattr(options, name) is not None]
     if named and (options.edits == "deletion" or options.contrast == 0):
         raise UsageError(f"options.{named[0]} has no effect with options.edits=deletion or options.contrast=0.")
     if options.contrast == 0:

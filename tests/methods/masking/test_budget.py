@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.methods.masking.word_runs import fill_up, require_budget, words_to_hide
+from acclimate.methods.masking.word_runs import fill_up, words_to_hide
 
 
 @pytest.mark.parametrize(("share", "count", "budget"), [(0.15, 10, 2), (0.075, 25, 2), (0.225, 40, 9)])
@@ -26,12 +26,6 @@ def test_a_whole_number_stays_one_and_a_short_sentence_has_one_hidden(share: flo
 def test_an_impossible_share_of_words_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         words_to_hide(share, 10)
-
-
-@pytest.mark.parametrize("budget", [-1, 4])
-def test_more_words_than_there_are_cannot_be_hidden(budget: int) -> None:
-    with pytest.raises(ValueError, match=f"Of 3 words, {budget} cannot be hidden"):
-        require_budget(budget, 3)
 
 
 @given(st.sets(st.integers(0, 9)), st.integers(0, 10), st.integers(0, 99))

@@ -19,7 +19,6 @@ from acclimate.methods.mslm import (
     SHOWN,
     TERM,
     JointMasking,
-    MaskCounts,
     MaskWeights,
     count_masks,
     mask_weights,
@@ -97,12 +96,6 @@ def test_a_sentence_that_is_all_terms_has_nothing_else_to_hide() -> None:
     assert JointMasking().draw(one, np.random.default_rng(0)).tolist() == [TERM]
 
 
-def test_terms_may_come_from_elsewhere_than_the_labels() -> None:
-    masking = JointMasking(1.0, 0.0, terms=lambda sentence: [Span(1, 3, "")])
-    kinds = masking.draw(Sentence(tuple("abcd")), np.random.default_rng(0))
-    assert kinds.tolist() == [SHOWN, TERM, TERM, SHOWN]
-
-
 def test_masks_are_drawn_anew_each_time_or_belong_to_the_sentence() -> None:
     masking, dice = JointMasking(0.5, 0.3), np.random.default_rng(0)
     assert len({tuple(masking.draw(TEXT, dice)) for _ in range(20)}) > 5
@@ -117,14 +110,14 @@ def test_masks_are_drawn_anew_each_time_or_belong_to_the_sentence() -> None:
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.floats(0, 1))
 def test_terms_weigh_at_least_as_much_and_at_most_e_times_as_much(elm: int, blm: int, threshold: float) -> None:
-    weights = mask_weights(MaskCounts(elm, blm), threshold)
+    weights = mask_weights(elm, blm, threshold)
     assert sum(weights) == pytest.approx(1)
     assert 1 - 1e-9 <= weights.elm / weights.blm <= math.e + 1e-9
 
 
 @given(st.integers(0, 10**9))
 def test_equal_counts_weigh_alike(count: int) -> None:
-    assert mask_weights(MaskCounts(count, count)) == pytest.approx(EVEN)
+    assert mask_weights(count, count) == pytest.approx(EVEN)
 
 
 def test_the_counts_are_those_of_the_masks_that_the_same_seed_draws() -> None:
@@ -172,5 +165,5 @@ def test_nothing_hidden_costs_nothing(normalise: str) -> None:
 
 def test_without_weights_the_loss_keeps_its_size() -> None:
     losses, is_elm, all_of_them = torch.ones(10), torch.arange(10) < 5, torch.ones(10, dtype=torch.bool)
-    weighted = weighted_loss(losses, is_elm, all_of_them, mask_weights(MaskCounts(5, 5)))
+    weighted = weighted_loss(losses, is_elm, all_of_them, mask_weights(5, 5))
     assert weighted == weighted_loss(losses, is_elm, all_of_them, EVEN) == 0.5

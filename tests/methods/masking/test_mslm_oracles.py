@@ -10,7 +10,7 @@ import torch
 
 from acclimate.data.corpus import Sentence
 from acclimate.methods.masking.word_runs import lay_spans, words_to_hide
-from acclimate.methods.mslm import TERM, JointMasking, MaskCounts, MaskWeights, mask_weights, weighted_loss
+from acclimate.methods.mslm import TERM, JointMasking, MaskWeights, mask_weights, weighted_loss
 
 # oracle 2: counts of (ELM, BLM) → weights of (ELM, BLM)
 WEIGHTS = {
@@ -36,13 +36,13 @@ def released(elm: int, blm: int) -> tuple[float, float]:
 @pytest.mark.parametrize("counts", WEIGHTS)
 def test_the_weights_of_oracle_2_come_out_and_not_those_of_the_released_code(counts: tuple[int, int]) -> None:
     assert released(*counts) == pytest.approx(RELEASED[counts])
-    found = mask_weights(MaskCounts(*counts))
+    found = mask_weights(*counts)
     assert found == pytest.approx(WEIGHTS[counts])
     assert found != pytest.approx(RELEASED[counts])
 
 
 def test_the_limits_of_oracle_2_are_reached_and_not_passed() -> None:
-    ratios = [elm / blm for elm, blm in (mask_weights(MaskCounts(n, 1000 - n)) for n in range(0, 1001, 10))]
+    ratios = [elm / blm for elm, blm in (mask_weights(n, 1000 - n) for n in range(0, 1001, 10))]
     assert min(ratios) == pytest.approx(1)
     assert max(ratios) == pytest.approx(math.e)
 

@@ -133,9 +133,9 @@ def a_masked_law(scores: Tensor) -> SequentialSubsetDistribution:
 
 def test_draws_have_just_their_size_and_keep_to_what_is_allowed() -> None:
     distribution = a_masked_law(5 * torch.randn(50, 6))
-    hidden = distribution.sample()
-    assert hidden.counts.sum(1).tolist() == distribution.sizes.tolist()
-    assert distribution.allowed.gather(1, hidden.places)[hidden.counts].all()
+    chosen = distribution.draw()
+    assert chosen.sum(1).tolist() == distribution.sizes.tolist()
+    assert distribution.allowed[chosen].all()
 
 
 # --- the Gumbel path ---

@@ -102,8 +102,3 @@ def test_a_budget_that_its_runs_leave_over_goes_to_single_words() -> None:
 def test_impossible_lengths_are_refused(lengths: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="from 1 on"):
         draw_spans(5, 2, np.random.default_rng(0), lengths)
-
-
-def test_a_budget_beyond_the_sentence_is_refused() -> None:
-    with pytest.raises(ValueError, match="Of 3 words, 4 cannot be hidden"):
-        draw_spans(3, 4, np.random.default_rng(0))

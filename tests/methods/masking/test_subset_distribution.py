@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from acclimate.methods.masking import subset_distribution
-from acclimate.methods.masking.masked_batch import as_chosen
+from acclimate.methods.masking.masked_batch import as_hidden
 from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
@@ -149,7 +149,7 @@ def test_a_draw_has_just_its_size_of_allowed_places_and_none_twice(seed: int, pl
     torch.manual_seed(seed)
     scores, allowed, sizes = random_problem(5, places, spread, min(places, 12))
     most = min(places, 12)
-    hidden = SubsetDistribution(scores, allowed, sizes, most).sample()
+    hidden = as_hidden(SubsetDistribution(scores, allowed, sizes, most).draw(), most)
     assert hidden.places.shape == (5, most)
     for row, (where, counts) in enumerate(zip(hidden.places.tolist(), hidden.counts.tolist(), strict=True)):
         size = int(sizes[row])
@@ -163,7 +163,7 @@ def test_a_sample_is_a_draw_written_as_places() -> None:
     scores, allowed, sizes = random_problem(6, 30, 2.0, 9)
     distribution = SubsetDistribution(scores, allowed, sizes, 9)
     same = [torch.Generator().manual_seed(4) for _ in range(2)]
-    assert torch.equal(as_chosen(distribution.sample(same[0]), 30), distribution.draw(same[1]))
+    assert torch.equal(distribution.draw(same[0]), distribution.draw(same[1]))
     assert not torch.equal(distribution.draw(), distribution.draw())
 
 
@@ -369,12 +369,12 @@ def test_where_nobody_looks_a_row_of_too_many_choices_gives_all_its_places(monke
     distribution = law_of(torch.randn(3, 4), [3, 4, 1], allowed, most=3)
     assert distribution.sizes.tolist() == [2, 3, 0]
     assert torch.equal(distribution.draw()[0], allowed[0])
-    assert distribution.sample().counts.sum(1).tolist() == [2, 3, 0]
+    assert distribution.draw().sum(1).tolist() == [2, 3, 0]
     assert distribution.log_probability(distribution.draw()).isfinite().all()
 
 
 def test_rows_and_bounds_of_nothing_work() -> None:
-    assert law_of(torch.zeros(2, 5), 0).sample().places.shape == (2, 0)
+    assert law_of(torch.zeros(2, 5), 0).draw().sum() == 0
     assert law_of(torch.zeros(2, 0), 0).log_partition().tolist() == [0, 0]
     assert SubsetDistribution(torch.zeros(0, 5), torch.ones(0, 5).bool(), torch.zeros(0).long(), 2).draw().shape == (
         0,
@@ -384,9 +384,8 @@ def test_rows_and_bounds_of_nothing_work() -> None:
 
 def learn_and_draw(scores: Tensor, allowed: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     distribution = SubsetDistribution(scores, allowed, sizes, 6)
-    hidden = distribution.sample()
-    chosen = as_chosen(hidden, scores.shape[1])
-    return distribution.log_partition(), distribution.log_probability(chosen), distribution.marginals(), hidden.counts
+    chosen = distribution.draw()
+    return distribution.log_partition(), distribution.log_probability(chosen), distribution.marginals(), chosen
 
 
 def test_it_is_one_graph_for_torch_compile() -> None:

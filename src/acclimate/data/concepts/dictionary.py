@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from acclimate.data.concepts.files import Concept
@@ -36,20 +37,9 @@ def size(name: str) -> int:
     return sum(map(str.isalnum, name))
 
 
-def in_capitals(name: str) -> bool:
-    """Whether all letters are capitals, and there are two at least."""
-    return name == name.upper() and sum(map(str.isalpha, name)) > 1 and name != name.lower()
-
-
 def is_abbreviation(name: str) -> bool:
-    """Short and in capitals: ALS, MS, T2DM, 5-FU."""
-    return size(name) <= LONGEST_ABBREVIATION and in_capitals(name)
-
-
-def says_nothing_by_capitals(names: Iterable[str]) -> bool:
-    """Whether a list is written in capitals throughout, so that they tell no abbreviation. Long names decide."""
-    long = [name for name in names if size(name) > LONGEST_ABBREVIATION]
-    return 2 * sum(map(in_capitals, long)) > len(long)
+    """Short, and all letters are capitals, of which there are two at least: ALS, MS, T2DM, 5-FU."""
+    return size(name) <= LONGEST_ABBREVIATION and name.isupper() and sum(map(str.isalpha, name)) > 1
 
 
 class NameConflict(NamedTuple):
@@ -66,13 +56,9 @@ class DictionaryNotes:
 
     concepts: int = 0
     names: int = 0  # all that were given, synonyms too
-    twice: int = 0  # the same name under the same label again
-    too_short: int = 0
-    without_letter: int = 0
-    excluded: int = 0  # by the user's list
+    left_out: Counter[str] = field(default_factory=Counter)  # names, by the reason
     other_types: Counter[str] = field(default_factory=Counter)  # names left out, by the type that has no label
     conflicts: list[NameConflict] = field(default_factory=list)
-    in_capitals: list[str] = field(default_factory=list)  # sources whose capitals say nothing
 
 
 _MOST_REMEMBERED = 1 << 20  # different words whose atoms are kept
@@ -104,7 +90,7 @@ class ConceptDictionary:
     @classmethod
     def of(
         cls,
-        sources: Mapping[str, Iterable[Concept]],
+        sources: Iterable[Iterable[Concept]],
         groups: Groups,
         *,
         case: CasePolicy = "smart",
@@ -117,8 +103,8 @@ class ConceptDictionary:
         """
         dictionary = cls(case)
         unwanted = {_folded(name) for name in exclude}
-        for source, concepts in sources.items():
-            dictionary._add_source(source, list(concepts), groups, shortest, unwanted)
+        for concept in chain.from_iterable(sources):
+            dictionary._add_concept(concept, groups, shortest, unwanted)
         if not dictionary._names:
             raise _nothing_left(dictionary.notes, groups)
         return dictionary
@@ -151,38 +137,26 @@ class ConceptDictionary:
                     mentions.append(Mention(start, end, (name.type,) if name.type else (), name.text))
         return mentions
 
-    def _add_source(
-        self, source: str, concepts: list[Concept], groups: Groups, shortest: int, unwanted: set[str]
-    ) -> None:
-        case = self.case
-        if case == "smart" and says_nothing_by_capitals(name for concept in concepts for name in concept.names):
-            case = "lower"
-            self.notes.in_capitals.append(source)
-        for concept in concepts:
-            self.notes.concepts += 1
-            self.notes.names += len(concept.names)
-            type, label = groups.choose(concept.types)
-            if label is None:
-                self.notes.other_types[type or NO_TYPE] += len(concept.names)
-                continue
-            for other in sorted({groups.label(each) or label for each in concept.types} - {label}):
-                self.notes.conflicts.append(NameConflict(concept.name, label, other))
-            for text in filter(lambda text: self._is_fit(text, shortest, unwanted), concept.names):
-                strict = case == "exact" or (case == "smart" and is_abbreviation(text))
+    def _add_concept(self, concept: Concept, groups: Groups, shortest: int, unwanted: set[str]) -> None:
+        self.notes.concepts += 1
+        self.notes.names += len(concept.names)
+        type, label = groups.choose(concept.types)
+        if label is None:
+            self.notes.other_types[type or NO_TYPE] += len(concept.names)
+            return
+        for other in sorted({groups.label(each) or label for each in concept.types} - {label}):
+            self.notes.conflicts.append(NameConflict(concept.name, label, other))
+        for text in concept.names:
+            if not any(map(str.isalpha, text)):
+                self.notes.left_out["without a letter"] += 1
+            elif size(text) < shortest:
+                self.notes.left_out["too short"] += 1
+            elif unwanted and _folded(text) in unwanted:
+                self.notes.left_out["left out as asked"] += 1
+            else:
+                strict = self.case == "exact" or (self.case == "smart" and is_abbreviation(text))
                 written = tuple(atoms(text)) if strict else None
                 self._add(_Name(text, type, label, text == concept.name, written))
-
-    def _is_fit(self, text: str, shortest: int, unwanted: set[str]) -> bool:
-        """Whether a name can be taken; if not, it is counted."""
-        if not any(map(str.isalpha, text)):
-            self.notes.without_letter += 1
-        elif size(text) < shortest:
-            self.notes.too_short += 1
-        elif unwanted and _folded(text) in unwanted:
-            self.notes.excluded += 1
-        else:
-            return True
-        return False
 
     def _add(self, name: _Name) -> None:
         key = tuple(atom.lower() for atom in atoms(name.text))
@@ -198,7 +172,7 @@ class ConceptDictionary:
         winner, loser = (name, other) if name.is_main > other.is_main else (other, name)
         names[place] = winner
         if winner.label == loser.label:
-            self.notes.twice += 1
+            self.notes.left_out["twice there"] += 1
         else:
             self.notes.conflicts.append(NameConflict(name.text, winner.label, loser.label))
 

@@ -93,68 +93,58 @@ def _from_table(source: Source, suffix: str) -> Iterator[Concept]:
         first = next((line for line in lines if line.strip()), "")
         rows = quoted_rows(source, lines, max(",;\t", key=first.count))
     header: list[str] = []
-    columns: list[int | None] = []
     for row in rows:
         if row.fault is not None:
             raise row.fault
         cells, place = [str(cell).strip() for cell in row.cells], Place(source.name, row.line)
         if not any(cells):
             continue
-        if not header:
-            header, columns = cells, _columns(cells, place)
-            continue
-        if len(cells) != len(header):
-            problem = f"{len(cells)} cells, but the first line names {len(header)} columns."
-            advice = "A cell that holds the separator must stand in quotes."
-            raise InputError(f"{problem} {advice}", place=place, text=" | ".join(cells))
-        name, synonyms, types = ("" if column is None else cells[column] for column in columns)
-        try:
-            yield _concept(name, _split(synonyms), _split(types), place)
-        except InputError as error:
-            raise InputError(error.problem, place=place, text=" | ".join(cells)) from error
+        if header:
+            yield _concept(_named_cells(header, cells, place), place, " | ".join(cells))
+        elif {plain_name(name) for name in cells}.isdisjoint(NAME):
+            problem = f"no column of names. The first line must name the columns, one of them {', '.join(NAME[:4])};"
+            raise InputError(f"{problem} it names {', '.join(map(repr, cells))}.", place=place)
+        else:
+            header = cells
 
 
-def _columns(header: Sequence[str], place: Place) -> list[int | None]:
-    """The columns of the name, of the synonyms and of the types."""
-    names = [plain_name(name) for name in header]
-    wanted = (NAME, SYNONYMS, TYPE)
-    columns = [next((names.index(known) for known in some if known in names), None) for some in wanted]
-    if columns[0] is None:
-        problem = f"no column of names. The first line must name the columns, one of them {', '.join(NAME[:4])};"
-        raise InputError(f"{problem} it names {', '.join(map(repr, header))}.", place=place)
-    return columns
-
-
-def _split(cell: str) -> list[str]:
-    return [part for part in _LIST.split(cell) if part]
+def _named_cells(header: Sequence[str], cells: Sequence[str], place: Place) -> dict[str, str]:
+    if len(cells) != len(header):
+        problem = f"{len(cells)} cells, but the first line names {len(header)} columns."
+        advice = "A cell that holds the separator must stand in quotes."
+        raise InputError(f"{problem} {advice}", place=place, text=" | ".join(cells))
+    return dict(reversed(list(zip(header, cells, strict=True))))  # of equal columns the first counts
 
 
 def _from_records(source: Source) -> Iterator[Concept]:
     for record in json_records(source, ReadingLog(ReadingOptions())):
-        place = Place(source.name, record.line)
-        fields = {plain_name(name): value for name, value in record.fields.items()}
-        try:
-            named = next((fields[known] for known in NAME if fields.get(known) is not None), None)
-            if named is None:
-                raise InputError(f"the record has no name; it has {', '.join(map(repr, fields)) or 'nothing'}.")
-            name = expect(named, str, "the name")
-            yield _concept(name, _strings(fields, SYNONYMS), _strings(fields, TYPE), place)
-        except InputError as error:
-            raise InputError(error.problem, place=place, text=record.spelled) from error
+        yield _concept(record.fields, Place(source.name, record.line), record.spelled)
 
 
-def _concept(name: str, synonyms: Sequence[str], types: Sequence[str], place: Place) -> Concept:
-    if not name.strip():
-        raise InputError("the name is empty. Every concept needs one; delete the line, or fill it in.")
-    others = dict.fromkeys(synonym.strip() for synonym in synonyms if synonym.strip())
-    return Concept(name.strip(), tuple(other for other in others if other != name.strip()), tuple(types), place)
+def _concept(named: Mapping[str, object], place: Place, spelled: str) -> Concept:
+    """The concept of a row or record, of which the text is `spelled`."""
+    fields = {plain_name(name): value for name, value in named.items()}
+    try:
+        given = next((fields[known] for known in NAME if fields.get(known) is not None), None)
+        if given is None:
+            raise InputError(f"the record has no name; it has {', '.join(map(repr, fields)) or 'nothing'}.")
+        name = expect(given, str, "the name").strip()
+        if not name:
+            raise InputError("the name is empty. Every concept needs one; delete the line, or fill it in.")
+        others = dict.fromkeys(synonym.strip() for synonym in _strings(fields, SYNONYMS) if synonym.strip())
+        synonyms = tuple(other for other in others if other != name)
+        return Concept(name, synonyms, tuple(_strings(fields, TYPE)), place)
+    except InputError as error:
+        raise InputError(error.problem, place=place, text=spelled) from error
 
 
 def _strings(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:
     """A list of strings, or one string with `|` or `;` between; none where no such field is there."""
     name = next((name for name in names if fields.get(name) is not None), None)
     value = "" if name is None else fields[name]
-    return _split(value) if isinstance(value, str) else expect_strings(value, f"{name!r}")
+    if isinstance(value, str):
+        return [part for part in _LIST.split(value) if part]
+    return expect_strings(value, f"{name!r}")
 
 
 def read_names(path: str | Path) -> list[str]:

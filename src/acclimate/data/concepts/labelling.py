@@ -1,4 +1,4 @@
-"""Weak labels: the mentions that an annotator finds become the spans of a corpus, or of a stream of raw text.
+"""Weak labels: the mentions that a dictionary finds become the spans of a corpus, or of a stream of raw text.
 
 A map of semantic types gives the labels. Of overlapping mentions the longest wins, then the leftmost, then the first.
 After `familial adenomatous polyposis (FAP)`, FAP is that disease to the end of the document, or, where documents are
@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.mapping import LabelMap
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
+
+if TYPE_CHECKING:
+    from acclimate.data.concepts.dictionary import ConceptDictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,6 @@ class Mention:
 
     def __len__(self) -> int:
         return self.end - self.start
-
-
-class Annotator(Protocol):
-    """Whatever finds concepts in a sentence, such as a dictionary. Findings may overlap; the labeller chooses."""
-
-    def find(self, words: Sequence[str]) -> Sequence[Mention]: ...
 
 
 BUNDLED_GROUPS = {
@@ -205,8 +202,8 @@ class Coverage:
 class Labeller:
     """Labels sentences one after another; `coverage` tells how it went so far. Sentences must come in their order."""
 
-    def __init__(self, annotator: Annotator, groups: Groups, *, abbreviations: bool = True) -> None:
-        self.annotator = annotator
+    def __init__(self, dictionary: ConceptDictionary, groups: Groups, *, abbreviations: bool = True) -> None:
+        self.dictionary = dictionary
         self.groups = groups
         self.coverage = Coverage()
         self._abbreviations = Abbreviations() if abbreviations else None
@@ -214,7 +211,7 @@ class Labeller:
     def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences with IOB2 tags, instead of any tags that they have."""
         for sentence in sentences:
-            yield self._labelled(sentence.with_tags(None), self.annotator.find(sentence.words))
+            yield self._labelled(sentence.with_tags(None), self.dictionary.find(sentence.words))
 
     def _labelled(self, sentence: Sentence, mentions: Iterable[Mention]) -> Sentence:
         own: list[Mention] = []

@@ -1,13 +1,9 @@
-"""Synonyms from a table of one's own, from WordNet's files, or from neighbours of word vectors (which are less: `good`
-and `bad` are used alike). WordNet's `index.noun` has lines such as `pup n 2 1 @ 2 0 00000148 00000310`: the word,
-counts and pointers, and the bytes at which its meanings begin in `data.noun`, the commonest first. The line at byte 148
-is `00000148 05 n 02 pup 0 whelp 0 ... | young dog`: how many words share the meaning (hexadecimal), and which ones."""
+"""Synonyms from a table of one's own, or from neighbours of word vectors (which are less: `good` and `bad` are used
+alike)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -70,20 +66,14 @@ class FirstKnown:
 
 
 def open_synonyms(
-    table: str | Path | None = None,
-    wordnet: str | Path | None = None,
-    vectors: str | Path | None = None,
-    words: Collection[str] | None = None,
+    table: str | Path | None = None, vectors: str | Path | None = None, words: Collection[str] | None = None
 ) -> Synonyms:
-    """Synonyms from a table first, then from WordNet, then from word vectors, of which only those of `words` are
-    read."""
+    """Synonyms from a table first, then from word vectors, of which only those of `words` are read."""
     sources: list[Synonyms] = [] if table is None else [SynonymTable.read(table)]
-    if wordnet is not None:
-        sources.append(WordNet(wordnet))
     if vectors is not None:
         sources.append(NearestWords.read(vectors, words))
     if not sources:
-        raise InputError("no source of synonyms: name a table, a folder with WordNet's files, or word vectors.")
+        raise InputError("no source of synonyms: name a table or word vectors.")
     return sources[0] if len(sources) == 1 else FirstKnown(sources)
 
 
@@ -117,106 +107,16 @@ def _parsed(line: str) -> tuple[str, list[str], str]:
     return word, synonyms, ""
 
 
-PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
-_POSITION_OF_ADJECTIVE = re.compile(r"\((?:a|p|ip)\)$")  # written behind the word
-
-
-class WordNet:
-    """Words that share one of the `senses` commonest meanings of a word, which is not lemmatised. Left out are synonyms
-    of several words, names, and the synonyms of words in `skip`."""
-
-    def __init__(self, folder: str | Path, senses: int = 1, skip: Collection[str] = STOP_WORDS) -> None:
-        if senses < 1:
-            raise ValueError(f"At least one sense of a word must count, not {senses}.")
-        self.senses, self.skip = senses, skip
-        self._files = [_Files(Path(folder), part) for part in _parts_in(Path(folder))]
-        self._known: dict[str, Sequence[str]] = {}
-
-    def of(self, word: str) -> Sequence[str]:
-        if word not in self._known:
-            skipped = word.lower() in self.skip
-            self._known[word] = () if skipped else in_any_case(word, self._synonyms)
-        return self._known[word]
-
-    def _synonyms(self, word: str) -> Iterator[str]:
-        if word != word.lower():
-            return  # the index is in lower case throughout
-        for files in self._files:
-            for place in files.index.get(word, ())[: self.senses]:
-                for synonym in files.words_at(place):
-                    if "_" not in synonym and synonym == synonym.lower() and synonym != word:
-                        yield synonym
-
-
-class _Files:
-    """The index and the data of one part of speech."""
-
-    def __init__(self, folder: Path, part: str) -> None:
-        self._index, self._data = Source(folder / f"index.{part}"), Source(folder / f"data.{part}")
-
-    @cached_property
-    def index(self) -> dict[str, tuple[int, ...]]:
-        """Where the meanings of each word stand in the data."""
-        places_of_words = {}
-        for number, line in enumerate(self._index.lines, start=1):
-            if line.startswith(" ") or not line.strip():
-                continue  # the licence
-            fields = line.split()
-            try:
-                count = int(fields[2])
-                places = tuple(map(int, fields[-count:]))
-                complete = len(fields) == 6 + int(fields[3]) + count
-            except (IndexError, ValueError):
-                complete = False
-            if not complete:
-                problem = "this is no line of a WordNet index: a word, counts, pointers and the places of its meanings."
-                raise InputError(problem, file=self._index.name, line=number, text=line)
-            places_of_words[fields[0]] = places
-        return places_of_words
-
-    def words_at(self, place: int) -> list[str]:
-        data = self._data.data
-        end = data.find(b"\n", place)
-        line = data[place : len(data) if end < 0 else end].decode("utf-8", "replace")
-        fields = line.split()
-        try:
-            complete = int(fields[0]) == place
-            words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
-        except (IndexError, ValueError):
-            complete = False
-        if not complete or len(words) != int(fields[3], 16):
-            problem = f"no meaning begins at byte {place}, as {self._index.name} says. Are both of one version?"
-            raise InputError(problem, file=self._data.name, text=line)
-        return [_POSITION_OF_ADJECTIVE.sub("", word) for word in words]
-
-
-def _parts_in(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        raise InputError("there is no such folder; name the one with WordNet's index.noun and data.noun.", file=folder)
-    parts = [part for part in PARTS_OF_SPEECH if (folder / f"index.{part}").exists()]
-    if not parts:
-        names = ", ".join(f"index.{part}" for part in PARTS_OF_SPEECH)
-        raise InputError(f"no files of WordNet in this folder: expected {names}, and data files.", file=folder)
-    for part in parts:
-        if not (folder / f"data.{part}").exists():
-            raise InputError(f"there is index.{part} but no data.{part}, where the synonyms stand.", file=folder)
-    return parts
-
-
 _COSINES_AT_ONCE = 1 << 22
 
 
 class NearestWords:
     """At most `most` words whose cosine with the word is `least` or above, the nearest first. Candidates are lower-case
-    words of letters that are not in `skip`."""
+    words of letters that are no stop words."""
 
-    def __init__(
-        self, vectors: Mapping[str, Tensor], most: int = 5, least: float = 0.6, skip: Collection[str] = STOP_WORDS
-    ) -> None:
-        if most < 1:
-            raise ValueError(f"At least one word must be the nearest, not {most}.")
+    def __init__(self, vectors: Mapping[str, Tensor], most: int = 5, least: float = 0.6) -> None:
         self.most, self.least = most, least
-        self.words = [word for word in vectors if word.isalpha() and word == word.lower() and word not in skip]
+        self.words = [word for word in vectors if word.isalpha() and word == word.lower() and word not in STOP_WORDS]
         self._numbers = {word: number for number, word in enumerate(self.words)}
         rows = [vectors[word].float() for word in self.words]
         self._directions = normalize(torch.stack(rows), dim=-1) if rows else torch.zeros(0, 1)  # (word, size)
@@ -224,19 +124,12 @@ class NearestWords:
         self._neighbours: dict[int, list[str]] = {}
 
     @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        words: Collection[str] | None = None,
-        most: int = 5,
-        least: float = 0.6,
-        skip: Collection[str] = STOP_WORDS,
-    ) -> NearestWords:
+    def read(cls, path: str | Path, words: Collection[str] | None = None) -> NearestWords:
         """From a file of vectors, or `glove`; only `words`, those of the text, are kept if given."""
         vectors = read_vectors(path, None if words is None else {word.lower() for word in words})
         if not vectors:
             raise InputError("no word of the text has a vector. Are they for another language?", file=path)
-        return cls(vectors, most, least, skip)
+        return cls(vectors)
 
     def of(self, word: str) -> Sequence[str]:
         if word not in self._known:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -30,16 +29,6 @@ class MaskGenerator(nn.Module):
         """(row, piece, feature) → (row, piece)"""
         scores: Tensor = self.layers(states)
         return scores.squeeze(-1).float()
-
-
-@dataclass
-class Draw:
-    """What was drawn for one batch, and the losses there."""
-
-    batch: MaskedBatch
-    chosen: Tensor  # (row, piece)
-    log_probability: Tensor | None = None  # of what was chosen, (row), where it is learnt from
-    losses: Tensor | None = None  # (row)
 
 
 class Adversarial(Policy):
@@ -72,19 +61,17 @@ class Adversarial(Policy):
         self.usual: Tensor
         self._seed = int(torch.randint(2**31, ()))  # every process draws the same here
         self._learns: bool | None = None  # the coin of this update
-        self._draws: list[Draw] = []
-        self._rewarded = False  # whether the last draw is one to learn from
+        self._drawn: tuple[Tensor, Tensor] | None = None  # the last draw to learn from, without its losses
+        self._draws: list[tuple[Tensor, Tensor, Tensor]] = []  # where there is something to hide, log q, losses (row)
 
     def forward(self, batch: MaskedBatch) -> Tensor:
         toss = bool(torch.rand(()) < self.beta) if self._learns is None else self._learns
         learns = self.training and toss
         states = batch.states.detach()
         with torch.set_grad_enabled(learns), policy_autocast(states.device, quick=False):
-            draw = self._draw(batch, self.generator(states), learns)
-        if learns:
-            self._draws.append(draw)
-        self._rewarded = learns
-        return draw.chosen.float()
+            chosen, log_probability = self._draw(batch, self.generator(states), learns)
+        self._drawn = (batch.sizes > 0, log_probability) if learns else None
+        return chosen.float()
 
     def before_update(self, update: int) -> None:
         """Toss one coin for the update: a function of its number, the same in every process."""
@@ -92,7 +79,9 @@ class Adversarial(Policy):
         self._learns = bool(torch.rand((), generator=dice) < self.beta)
         self._draws.clear()
 
-    def _draw(self, batch: MaskedBatch, scores: Tensor, learns: bool) -> Draw:
+    def _draw(self, batch: MaskedBatch, scores: Tensor, learns: bool) -> tuple[Tensor, Tensor]:
+        """What to hide (row, piece), and its log probability (row), which counts only if the adversary learns from
+        it."""
         question = (scores, batch.allowed, batch.sizes, batch.most)
         distribution: SubsetDistribution | SequentialSubsetDistribution
         if self.estimator == "score" and not self.paper_boundary:
@@ -101,21 +90,19 @@ class Adversarial(Policy):
             distribution = SequentialSubsetDistribution(*question, paper_boundary=self.paper_boundary)
             if self.estimator == "gumbel-path":
                 path = gumbel_path(distribution, self.temperature)
-                return Draw(batch, path.chosen, path.log_product)
+                return path.chosen, path.log_product
         chosen = distribution.draw()
-        return Draw(batch, chosen, distribution.log_probability(chosen) if learns else None)
+        return chosen, distribution.log_probability(chosen) if learns else chosen.new_zeros(len(chosen))
 
     def reward(self, losses: Tensor) -> None:
-        if self._rewarded:
-            self._draws[-1].losses = losses.detach().float()
+        if self._drawn is not None:
+            self._draws.append((*self._drawn, losses.detach().float()))
 
     def loss(self) -> Tensor | None:
         draws, self._draws = self._draws, []
         if not draws:
             return None
-        losses = torch.cat([_required(draw.losses) for draw in draws])
-        logs = torch.cat([_required(draw.log_probability) for draw in draws])
-        posed = torch.cat([draw.batch.sizes > 0 for draw in draws])  # rows with something to hide
+        posed, logs, losses = (torch.cat(parts) for parts in zip(*draws, strict=True))
         return -(self._advantages(losses, posed) * logs).sum() / posed.sum().clamp(min=1)
 
     def _advantages(self, losses: Tensor, posed: Tensor) -> Tensor:
@@ -130,9 +117,3 @@ class Adversarial(Policy):
         advantages = torch.where(count > 1, away / (spread + 1e-6), alone)
         self.usual.lerp_(torch.stack([mean, torch.ones_like(mean)]), 0.1 * (count > 0).to(mean.dtype))
         return advantages
-
-
-def _required(value: Tensor | None) -> Tensor:
-    if value is None:
-        raise ValueError("The adversary was asked for its loss before it was told how hard its batch was (`reward`).")
-    return value

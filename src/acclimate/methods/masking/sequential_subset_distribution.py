@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from acclimate.methods.masking.masked_batch import Hidden, as_hidden
 from acclimate.methods.masking.subset_distribution import LARGEST, in_full, possible_sizes, refuse_impossible
 
 IMPOSSIBLE = -1e30  # finite, so that gradients are no NaN
@@ -68,10 +67,6 @@ class SequentialSubsetDistribution:
             marginals.append(picked.sum(1))
             reached = reached * log_no.exp() + F.pad(picked[:, 1:], (0, 1))
         return torch.stack(marginals, 1)
-
-    def sample(self, generator: torch.Generator | None = None) -> Hidden:
-        """Draw a subset for each row, as places to hide."""
-        return as_hidden(self.draw(generator), self.most)
 
     def draw(self, generator: torch.Generator | None = None) -> Tensor:
         """Draw a subset for each row, (row, place), True where chosen."""

@@ -19,8 +19,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from acclimate.methods.masking.masked_batch import Hidden, as_hidden
-
 
 def refuse_impossible(allowed: Tensor, sizes: Tensor, most: int) -> None:
     """Raise a ValueError for a row that asks for too much; on a GPU, where looking means waiting, only for `most`."""
@@ -51,56 +49,81 @@ def in_full(scores: Tensor) -> Tensor:
 LARGEST = 1e6  # scores beyond count as this
 
 
-class SubsetTree:
-    """The answers for scores (row, place) in float32 or float64, without gradients."""
+class SubsetDistribution:
+    """q(S) = product over S of exp(score), divided by its sum over all subsets of the same size (the conditional
+    Bernoulli distribution; Vu, Phung, Haffari 2020, section 4). `most` is an upper bound of `sizes`, known without
+    asking a GPU. Places that are not allowed change nothing, and their gradient is 0."""
 
     def __init__(self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int) -> None:
-        self.scores = torch.where(allowed, scores.clamp(-LARGEST, LARGEST), -2 * LARGEST)
-        self.allowed, self.sizes = allowed, sizes
-        self.thresholds = _thresholds(self.scores, allowed.sum(1), sizes, most)  # (row)
-        self.leaning = self.scores - self.thresholds.unsqueeze(1)  # (row, place), a coin's log odds
-        heads = torch.where(allowed, self.leaning.sigmoid(), 0).T
-        tails = torch.where(allowed, self.leaning.neg().sigmoid(), 1).T
-        # (row, place), the log probability of a coin's likelier side
-        self.log_surer = torch.maximum(heads, tails).log().T
-        self.levels = [_paired(torch.stack((tails, heads)))]
-        while self.levels[-1].shape[1] > 1:
-            self.levels.append(_paired(_sums(self.levels[-1], most)))
-        # the log probability that the coins fall on heads just K times, (row)
-        self.log_hit = _splits(self.levels[-1], sizes.unsqueeze(0)).sum(0).squeeze(0).log()
+        """`scores` (row, place); `allowed` (row, place), True where a place may be chosen; `sizes` (row), each K."""
+        refuse_impossible(allowed, sizes, most)
+        self.asked, self.allowed, self.sizes = scores, allowed, possible_sizes(allowed, sizes, most)
+        self._marginals: Tensor | None = None
+        with torch.autocast(scores.device.type, enabled=False), torch.no_grad():
+            self.scores = torch.where(allowed, in_full(scores).clamp(-LARGEST, LARGEST), -2 * LARGEST)
+            self.thresholds = _thresholds(self.scores, allowed.sum(1), self.sizes, most)  # (row)
+            self.leaning = self.scores - self.thresholds.unsqueeze(1)  # (row, place), a coin's log odds
+            heads = torch.where(allowed, self.leaning.sigmoid(), 0).T
+            tails = torch.where(allowed, self.leaning.neg().sigmoid(), 1).T
+            # (row, place), the log probability of a coin's likelier side
+            self.log_surer = torch.maximum(heads, tails).log().T
+            self.levels = [_paired(torch.stack((tails, heads)))]
+            while self.levels[-1].shape[1] > 1:
+                self.levels.append(_paired(_sums(self.levels[-1], most)))
+            # the log probability that the coins fall on heads just K times, (row)
+            self.log_hit = _splits(self.levels[-1], self.sizes.unsqueeze(0)).sum(0).squeeze(0).log()
 
     def log_partition(self) -> Tensor:
-        """(row)"""
-        # The sum over coins of log(1 + exp(leaning)), plus K thresholds. Large scores enter without the threshold, and
-        # the logs are those of the numbers that the tree multiplied: both save digits.
-        above = self.leaning > 0
-        scores = torch.where(above, self.scores, 0).sum(1) + (self.sizes - above.sum(1)) * self.thresholds
-        return self.log_hit - self.log_surer.sum(1) + scores
+        """The log of the sum over all subsets, (row). Its gradient is the marginals."""
+        with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
+            # The sum over coins of log(1 + exp(leaning)), plus K thresholds. Large scores enter without the threshold,
+            # and the logs are those of the numbers that the tree multiplied: both save digits.
+            above = self.leaning > 0
+            scores = torch.where(above, self.scores, 0).sum(1) + (self.sizes - above.sum(1)) * self.thresholds
+            value = self.log_hit - self.log_surer.sum(1) + scores
+        return self._with_slope(value, self.marginals()) if self._learns() else value
 
     def log_probability(self, chosen: Tensor) -> Tensor:
-        """(row), -inf where the chosen are not K allowed places."""
-        unlikely = torch.where(chosen, self.leaning, -self.leaning).clamp(max=0)
-        coins = self.log_surer + torch.where(self.allowed, unlikely, 0)
-        possible = (chosen.sum(1) == self.sizes) & ~(chosen & ~self.allowed).any(1)
-        return torch.where(possible, coins.sum(1) - self.log_hit, -torch.inf)
+        """log q of the subset `chosen` (row, place), (row); -inf where that is not K allowed places."""
+        with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
+            unlikely = torch.where(chosen, self.leaning, -self.leaning).clamp(max=0)
+            coins = self.log_surer + torch.where(self.allowed, unlikely, 0)
+            possible = (chosen.sum(1) == self.sizes) & ~(chosen & ~self.allowed).any(1)
+            value = torch.where(possible, coins.sum(1) - self.log_hit, -torch.inf)
+        if not self._learns():
+            return value
+        slope = torch.where(possible.unsqueeze(1), chosen.to(value.dtype) - self.marginals(), 0)
+        return self._with_slope(value, slope)
 
     def marginals(self) -> Tensor:
-        """The probability of each place to be chosen, (row, place): the tree walked downwards."""
-        heads = torch.arange(2 * len(self.levels[-1]) - 1, device=self.sizes.device)
-        outer = (heads.unsqueeze(1) == self.sizes).to(self.scores.dtype).unsqueeze(1)  # (heads, node, row)
-        for level in reversed(self.levels):
-            outer = _rest(level, outer[:, : level.shape[1]])
-        joint = (self.levels[0].flatten(1, 2) * outer)[:, : self.scores.shape[1]]
-        return (joint[1] / joint.sum(0)).T
+        """The probability of each place to be chosen, (row, place), without a gradient: the tree walked downwards."""
+        if self._marginals is None:  # not a cached_property, which torch.compile does not support before Python 3.12
+            with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
+                heads = torch.arange(2 * len(self.levels[-1]) - 1, device=self.sizes.device)
+                outer = (heads.unsqueeze(1) == self.sizes).to(self.scores.dtype).unsqueeze(1)  # (heads, node, row)
+                for level in reversed(self.levels):
+                    outer = _rest(level, outer[:, : level.shape[1]])
+                joint = (self.levels[0].flatten(1, 2) * outer)[:, : self.scores.shape[1]]
+                self._marginals = (joint[1] / joint.sum(0)).T
+        return self._marginals.clone()
 
-    def draw(self, generator: torch.Generator | None) -> Tensor:
-        """K places of each row, (row, place): each node divides its heads between its two sides."""
-        counts = self.sizes.unsqueeze(0)  # (node, row)
-        for level in reversed(self.levels):
-            counts = counts[: level.shape[1]]  # without the nodes that only made the number even
-            left = _one_of(_splits(level, counts), generator)
-            counts = torch.stack((left, counts - left), 1).flatten(0, 1)
-        return counts[: self.scores.shape[1]].T.bool()
+    def draw(self, generator: torch.Generator | None = None) -> Tensor:
+        """Draw a subset for each row, (row, place), True where chosen: each node divides its heads between its
+        sides."""
+        with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
+            counts = self.sizes.unsqueeze(0)  # (node, row)
+            for level in reversed(self.levels):
+                counts = counts[: level.shape[1]]  # without the nodes that only made the number even
+                left = _one_of(_splits(level, counts), generator)
+                counts = torch.stack((left, counts - left), 1).flatten(0, 1)
+            return counts[: self.scores.shape[1]].T.bool()
+
+    def _learns(self) -> bool:
+        return torch.is_grad_enabled() and self.asked.requires_grad
+
+    def _with_slope(self, value: Tensor, slope: Tensor) -> Tensor:
+        answer: Tensor = _KnownSlope.apply(in_full(self.asked), value, slope)  # type: ignore[no-untyped-call]
+        return answer
 
 
 def _paired(nodes: Tensor) -> Tensor:
@@ -174,63 +197,6 @@ def _around(scores: Tensor, sizes: Tensor, most: int, slack: float) -> tuple[Ten
     ordered = torch.cat((first + slack, ordered, ends), 1)  # (row, rank), the largest at rank 1
     ranks = sizes.unsqueeze(1)
     return ordered.gather(1, ranks).squeeze(1), ordered.gather(1, ranks + 1).squeeze(1)
-
-
-class SubsetDistribution:
-    """q(S) = product over S of exp(score), divided by its sum over all subsets of the same size (the conditional
-    Bernoulli distribution; Vu, Phung, Haffari 2020, section 4). `most` is an upper bound of `sizes`, known without
-    asking a GPU. Places that are not allowed change nothing, and their gradient is 0."""
-
-    def __init__(self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int) -> None:
-        """`scores` (row, place); `allowed` (row, place), True where a place may be chosen; `sizes` (row), each K."""
-        refuse_impossible(allowed, sizes, most)
-        self.scores, self.allowed, self.most = scores, allowed, most
-        self.sizes = possible_sizes(allowed, sizes, most)
-        self._marginals: Tensor | None = None
-        with torch.autocast(scores.device.type, enabled=False), torch.no_grad():
-            self._tree = SubsetTree(in_full(scores), allowed, self.sizes, most)
-
-    def log_partition(self) -> Tensor:
-        """The log of the sum over all subsets, (row). Its gradient is the marginals."""
-        with torch.autocast(self.scores.device.type, enabled=False):
-            value = self._tree.log_partition()
-            return _handed_over(self.scores, value, self.marginals()) if self._learns() else value
-
-    def log_probability(self, chosen: Tensor) -> Tensor:
-        """log q of the subset `chosen` (row, place), (row); -inf where that is not K allowed places."""
-        with torch.autocast(self.scores.device.type, enabled=False):
-            value = self._tree.log_probability(chosen)
-            return with_slope(self.scores, value, chosen, self.marginals()) if self._learns() else value
-
-    def marginals(self) -> Tensor:
-        """The probability of each place to be chosen, (row, place), without a gradient."""
-        if self._marginals is None:  # not a cached_property, which torch.compile does not support before Python 3.12
-            with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
-                self._marginals = self._tree.marginals()
-        return self._marginals.clone()
-
-    def sample(self, generator: torch.Generator | None = None) -> Hidden:
-        """Draw a subset for each row, as places to hide."""
-        return as_hidden(self.draw(generator), self.most)
-
-    def draw(self, generator: torch.Generator | None = None) -> Tensor:
-        """Draw a subset for each row, (row, place), True where chosen."""
-        with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
-            return self._tree.draw(generator)
-
-    def _learns(self) -> bool:
-        return torch.is_grad_enabled() and self.scores.requires_grad
-
-
-def with_slope(scores: Tensor, value: Tensor, chosen: Tensor, marginals: Tensor) -> Tensor:
-    """The log probability of what was chosen (row) with its gradient, `chosen` less the marginals."""
-    possible = ~value.isneginf().unsqueeze(1)
-    return _handed_over(scores, value, torch.where(possible, chosen.to(value.dtype) - marginals, 0))
-
-
-def _handed_over(scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
-    answer: Tensor = _KnownSlope.apply(in_full(scores), value, slope)  # type: ignore[no-untyped-call]
-    return answer
 
 
 class _KnownSlope(torch.autograd.Function):

@@ -25,12 +25,6 @@ def words_to_hide(share: float, count: int) -> int:
     return math.ceil(round(share * count, 9))  # 0.07 of 100 words is 7
 
 
-def require_budget(budget: int, count: int) -> None:
-    """Refuse to hide more words than there are."""
-    if not 0 <= budget <= count:
-        raise ValueError(f"Of {count} words, {budget} cannot be hidden; the budget must lie between 0 and {count}.")
-
-
 def fill_up(chosen: Sequence[int], count: int, budget: int, dice: np.random.Generator) -> list[int]:
     """The words chosen, and then random single words until the budget is spent."""
     missing = budget - len(chosen)
@@ -48,7 +42,6 @@ LENGTHS = (2, 3, 4)
 def draw_spans(count: int, budget: int, dice: np.random.Generator, lengths: Sequence[int] = LENGTHS) -> list[int]:
     """Exactly `budget` of `count` words. Every word is tried once as the start of a span of random length; what is
     missing then is filled with random single words."""
-    require_budget(budget, count)
     if not lengths or min(lengths) < 1:
         raise ValueError(f"The lengths of runs must be whole numbers from 1 on, not {tuple(lengths)}.")
     starts = dice.permutation(count).tolist()
@@ -84,22 +77,18 @@ def draw_units(
     return [units[number] for number in dice.permutation(len(units)).tolist()]
 
 
-def fitting_first(units: Iterable[range], budget: int, sizes: Sequence[int] | None = None) -> list[range]:
+def fitting_first(units: Iterable[range], budget: int, sizes: Sequence[int]) -> list[range]:
     """The units that fit one after the other into the budget, then the others, the shortest first. `sizes` says how
-    much of the budget each word takes, where that is not 1."""
+    much of the budget each word takes."""
     fitting, others = [], []
     for unit in units:
-        size = len(unit) if sizes is None else sum(sizes[word] for word in unit)
+        size = sum(sizes[word] for word in unit)
         if size <= budget:
             budget -= size
             fitting.append(unit)
         else:
             others.append(unit)
     return fitting + sorted(others, key=len)
-
-
-def first_words(runs: Iterable[range], budget: int) -> list[int]:
-    return list(chain.from_iterable(runs))[:budget]
 
 
 def _apart(occurrences: Iterable[Occurrence]) -> list[range]:
@@ -172,7 +161,7 @@ def collocations(known: Collocations, ranked: bool = False, whole: bool = False)
 
     def order(words: Sequence[str], dice: np.random.Generator, room: Room | None) -> list[int]:
         units = draw_units(words, known, dice, ranked)
-        return first_words(units if room is None else fitting_first(units, room.budget, room.sizes), len(words))
+        return list(chain.from_iterable(units if room is None else fitting_first(units, room.budget, room.sizes)))
 
     return RunsOfWords("pmi", order, lambda batch: whole)
 
