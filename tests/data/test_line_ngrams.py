@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.selection.ngram_scores import MEASURES, Measure, TargetNgrams, Text, read_target
+from acclimate.data.selection.ngram_scores import Measure, TargetNgrams, Text, read_target
 
 DOCUMENT = ["the bank raised the rate", "the loan was paid"]
 LINES = st.lists(st.lists(st.sampled_from("abcde"), max_size=12).map(" ".join), min_size=1, max_size=12)
@@ -41,18 +41,15 @@ def ngrams(line: str, n: int) -> set[tuple[str, ...]]:
 def scores(lines: Sequence[str], like: Text | Sequence[Text], measure: Measure = "jaccard") -> list[float]:
     found = TargetNgrams(read_target(like, tokenize="blanks"))
     block = found.words.read("".join(f"{line}\n" for line in lines).encode())
-    return found.count(found.words.number(block, np.arange(len(block)))).scores(measure).tolist()
+    return found.scores(found.words.number(block, np.arange(len(block))), measure).tolist()
 
 
 def test_the_published_rule_on_a_small_example() -> None:
-    found = TargetNgrams(read_target(corpus(DOCUMENT)))
-    counts = found.count(found.words.number(found.words.read(b"the bank raised a loan"), np.arange(1)))
-    jaccards = counts.shared[:, 0] / (counts.own[:, 0] + counts.target - counts.shared[:, 0])
-    assert jaccards == pytest.approx([0.5, 0.2222222222222222, 0.14285714285714285, 0.0], abs=0)
-    assert counts.scores("jaccard").tolist() == [0.21626984126984128]
+    """The mean of 0.5, 2/9, 1/7 and 0."""
+    assert scores(["the bank raised a loan"], corpus(DOCUMENT)) == [0.21626984126984128]
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", ["jaccard", "overlap"])
 @settings(max_examples=200)
 @given(lines=LINES, target=LINES.filter(lambda lines: any(line.split() for line in lines)))
 def test_scores_are_those_of_the_definition_to_the_last_digit(
@@ -61,7 +58,7 @@ def test_scores_are_those_of_the_definition_to_the_last_digit(
     assert scores(lines, corpus(target), measure) == [slow_score(line, target, measure) for line in lines]
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", ["jaccard", "overlap"])
 @settings(max_examples=200)
 @given(lines=LINES, target=LINES.filter(lambda lines: any(line.split() for line in lines)))
 def test_no_line_that_reaches_the_floor_is_passed_over(measure: Measure, lines: list[str], target: list[str]) -> None:

@@ -73,7 +73,6 @@ def test_what_was_met_is_counted() -> None:
     counts = one.coverage
     assert (counts.sentences, counts.labelled_sentences, counts.words, counts.covered_words) == (3, 2, 8, 5)
     assert counts.spans == {"TREATMENT": 2, "SYMPTOM": 1}
-    assert counts.types == {"T121": 2, "T184": 1}
     assert counts.names == {("aspirin", "TREATMENT"): 2, ("failure to thrive", "SYMPTOM"): 1}
     assert counts.as_dict(1)["most_frequent"] == [["aspirin", "TREATMENT", 2]]
 

@@ -130,7 +130,7 @@ def _about_text(
     covered = f"{100 * ratio(coverage.covered_words, coverage.words):.1f} % of the words"
     labelled = f"{100 * ratio(coverage.labelled_sentences, coverage.sentences):.1f} % of the sentences"
     yield f"{count(coverage.spans.total(), 'span')} ({_counted(coverage.spans, None)}): {covered}, in {labelled}"
-    yield f"  {len(coverage.names):,} of {len(dictionary):,} names met; by type: {_counted(coverage.types, most)}"
+    yield f"  {len(coverage.names):,} of {len(dictionary):,} names met"
     frequent = [f"{name} {number:,}" for (name, _), number in coverage.names.most_common(most)]
     if frequent:
         yield f"  most frequent: {', '.join(frequent)}"

@@ -121,31 +121,26 @@ class Abbreviations:
         self._document: str | None = None
         self._sentence = 0
 
-    def begin(self, sentence: Sentence) -> None:
-        """The next sentence; a new document forgets what the last one explained."""
+    def find(self, sentence: Sentence, mentions: Sequence[Mention]) -> list[Mention]:
+        """Learn what the next sentence explains behind these findings, and find what was explained, as it was written.
+        A new document forgets what the last one explained."""
         if sentence.document != self._document:
             self._known.clear()
             self._document = sentence.document
         self._sentence += 1
-
-    def learn(self, words: Sequence[str], mentions: Sequence[Mention]) -> bool:
-        """Look for explanations behind these findings. Whether there were any."""
-        learnt = False
+        words = sentence.words
         for mention in mentions:
             short = _bracketed(words, mention.end)
             if short and explains(" ".join(words[mention.start : mention.end]), "".join(short)):
                 self._known.setdefault(short[0], {})[short] = (mention, self._sentence)
                 self.count += 1
-                learnt = True
-        return learnt
-
-    def find(self, words: Sequence[str]) -> Iterator[Mention]:
-        """Where explained abbreviations stand, written as they were explained."""
+        found = []
         for start, word in enumerate(words):
             for short, (meaning, since) in self._known.get(word, {}).items():
                 near = self._document is not None or self._sentence - since <= REACH
                 if near and tuple(words[start : start + len(short)]) == short:
-                    yield Mention(start, start + len(short), meaning.types, meaning.name)
+                    found.append(Mention(start, start + len(short), meaning.types, meaning.name))
+        return found
 
 
 def explains(long: str, short: str) -> bool:
@@ -176,7 +171,6 @@ class Coverage:
     words: int = 0
     covered_words: int = 0
     spans: Counter[str] = field(default_factory=Counter)  # by label
-    types: Counter[str] = field(default_factory=Counter)  # spans by semantic type
     names: Counter[tuple[str, str]] = field(default_factory=Counter)  # spans by name and label
     other_types: Counter[str] = field(default_factory=Counter)  # findings left out, by the type that has no label
     explained: int = 0  # abbreviations that the text explains
@@ -190,7 +184,6 @@ class Coverage:
             "words": self.words,
             "covered_words": self.covered_words,
             "spans": dict(self.spans.most_common()),
-            "spans_by_type": dict(self.types.most_common()),
             "names_found": len(self.names),
             "most_frequent": [[name, label, count] for (name, label), count in self.names.most_common(most)],
             "findings_of_other_types": dict(self.other_types.most_common()),
@@ -223,24 +216,14 @@ class Labeller:
                 own.append(mention)
         chosen = choose(own)
         if self._abbreviations is not None:
-            chosen = self._with_abbreviations(self._abbreviations, sentence, own, chosen)
+            more = self._abbreviations.find(sentence, chosen)
+            self.coverage.explained = self._abbreviations.count
+            places = {(mention.start, mention.end) for mention in own}
+            chosen = choose([*own, *more])
+            self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
         spans = [Span(each.start, each.end, self.groups.choose(each.types)[1] or "") for each in chosen]
         self._count(sentence, chosen, spans)
         return sentence.with_spans(spans)
-
-    def _with_abbreviations(
-        self, known: Abbreviations, sentence: Sentence, own: Sequence[Mention], chosen: list[Mention]
-    ) -> list[Mention]:
-        known.begin(sentence)
-        if known.learn(sentence.words, chosen):
-            self.coverage.explained = known.count
-        more = list(known.find(sentence.words))
-        if not more:
-            return chosen
-        places = {(mention.start, mention.end) for mention in own}
-        chosen = choose([*own, *more])
-        self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
-        return chosen
 
     def _count(self, sentence: Sentence, chosen: Sequence[Mention], spans: Sequence[Span]) -> None:
         coverage = self.coverage
@@ -249,7 +232,6 @@ class Labeller:
         coverage.words += len(sentence)
         coverage.covered_words += sum(map(len, chosen))
         coverage.spans.update(span.label for span in spans)
-        coverage.types.update(self.groups.choose(mention.types)[0] or NO_TYPE for mention in chosen)
         coverage.names.update((mention.name, span.label) for mention, span in zip(chosen, spans, strict=True))
 
 

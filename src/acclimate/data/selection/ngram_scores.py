@@ -36,9 +36,8 @@ from acclimate.data.selection.word_numbers import (
     sums,
 )
 
-NgramMeasure = Literal["jaccard", "overlap"]
-MEASURES: tuple[NgramMeasure, ...] = get_args(NgramMeasure)
-Measure = Literal[NgramMeasure, "contrast"]
+Measure = Literal["jaccard", "overlap", "contrast"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 LONGEST = 4  # words of an n-gram
 LINE_END = -1
 
@@ -70,20 +69,6 @@ class Target:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class NgramCounts:
-    """Different n-grams, for n = 1 to 4."""
-
-    own: Numbers  # (n, line): of the line
-    shared: Numbers  # (n, line): of the line that the target has too
-    target: Numbers  # (n): of the target
-
-    def scores(self, measure: NgramMeasure) -> Scores:
-        """The share of shared n-grams among those of line and target ("jaccard") or of the line ("overlap")."""
-        among = self.own + self.target[:, None] - self.shared if measure == "jaccard" else self.own
-        return _mean_share(self.shared, among)
-
-
 class TargetNgrams:
     """The n-grams of a target, ready to be found in lines. Not to be shared by threads: it learns words as it reads."""
 
@@ -109,7 +94,8 @@ class TargetNgrams:
         candidates: Numbers = lines[highest >= least_score]
         return candidates
 
-    def count(self, lines: NumberedLines) -> NgramCounts:
+    def scores(self, lines: NumberedLines, measure: Measure) -> Scores:
+        """The share of shared n-grams among those of line and target ("jaccard") or of the line, for n = 1 to 4."""
         line_numbers = np.arange(len(lines))
         line_of_place = np.repeat(line_numbers, lines.lengths + 1)  # a place between lines: they must not touch
         line_of_word = np.repeat(line_numbers, lines.lengths)
@@ -122,7 +108,7 @@ class TargetNgrams:
             first[again] = False
             own[row] -= np.bincount(line_of_place[again], minlength=len(lines))
             shared[row] = np.bincount(line_of_place[known_places[first[known_places]]], minlength=len(lines))
-        return NgramCounts(own, shared, self.sizes)
+        return _mean_share(shared, own + self.sizes[:, None] - shared if measure == "jaccard" else own)
 
     def _found(self, places: Numbers, words: Numbers) -> Iterator[Numbers]:
         """Where an n-gram of the target begins, for n = 1 to 4. Only neighbours that are found can be a longer one."""

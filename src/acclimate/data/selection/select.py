@@ -104,8 +104,8 @@ class LineCriteria:
     sentences: bool = False  # which a line may have several of
 
     def __post_init__(self) -> None:
-        if self.measure not in (known := (*MEASURES, "contrast")):
-            raise InputError(f"measure={self.measure!r}: choose one of {', '.join(map(repr, known))}.")
+        if self.measure not in MEASURES:
+            raise InputError(f"measure={self.measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")
         if self.top < 1:
             raise InputError(f"top={self.top}: at least one line must be wanted.")
         if self.longest < self.shortest:
@@ -160,11 +160,7 @@ def _scored(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriter
     read = ngrams.words.read(text)
     candidates = ngrams.candidate_lines(read, least_score, criteria.measure)
     lines = ngrams.words.number(read, candidates)
-    if criteria.measure == "contrast":
-        assert contrast is not None
-        scores = contrast.scores(lines)
-    else:
-        scores = ngrams.count(lines).scores(criteria.measure)
+    scores = ngrams.scores(lines, criteria.measure) if contrast is None else contrast.scores(lines)
     fits = (lines.lengths >= max(1, criteria.shortest)) & (lines.lengths <= criteria.longest)
     taken = np.flatnonzero(fits & (scores >= least_score))
     places = candidates[taken]

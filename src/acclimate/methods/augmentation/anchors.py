@@ -150,43 +150,35 @@ class Variant:
         return " ".join([*words, *self.sentence.words[reached:]])
 
 
-_LEFT_OUT = {
-    "untagged": "without tags",
-    "without_entities": "without entities",
-    "without_donors": "whose entities have no other one of their type in the other domain",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class SideReport:
-    """Counts for the sentences of one domain: those used and those left out, each for one reason."""
+    """Counts for the sentences of one domain."""
 
     name: str  # of the corpus
     sentences: int
-    left_out: Mapping[str, int]  # by reason; `not_sampled` would have done, but fewer were asked for
+    usable: int  # with an entity that the other domain has another one for
     used: int
     variants_each: int
-    wanted: int
     made: int
     short: int  # sentences with fewer variants than asked for: there are no more that differ
     replaced: Mapping[str, int]  # how many entities of each type were replaced
     lonely: Mapping[str, int]  # types that the other domain does not have, and how many entities are of them
 
-    def remarks(self, side: Side, sentences_wanted: int | None = None) -> list[str]:
-        """Warnings about what was asked for and could not be made."""
+    def remarks(self, side: Side, wanted: int | None = None) -> list[str]:
+        """Warnings about what was asked for and could not be made. `wanted` are sentences; None: all."""
         if not self.variants_each:
             return []
         remarks = []
-        left = ", ".join(f"{self.left_out[key]:,} {reason}" for key, reason in _LEFT_OUT.items() if self.left_out[key])
-        wanted = self.sentences if sentences_wanted is None else sentences_wanted
-        if left and wanted > self.used:
-            remarks.append(f"{self.used:,} of {self.sentences:,} sentences could be used; left out: {left}.")
-        if sentences_wanted is not None and self.used < sentences_wanted:
-            remarks.append(f"{sentences_wanted:,} sentences were asked for, and only {self.used:,} can be used.")
+        if self.usable < (self.sentences if wanted is None else wanted):
+            remarks.append(
+                f"{self.usable:,} of {self.sentences:,} sentences can be used: they have an entity that the other "
+                f"domain has another one for{f'; {wanted:,} were asked for' if wanted is not None else ''}."
+            )
         if self.short:
             remarks.append(
-                f"{self.made:,} of {self.wanted:,} variants; {self.short:,} of {self.used:,} sentences have fewer than "
-                f"{self.variants_each:,}: the other domain has too few entities of their types."
+                f"{self.made:,} of {self.used * self.variants_each:,} variants; {self.short:,} of {self.used:,} "
+                f"sentences have fewer than {self.variants_each:,}: the other domain has too few entities of their "
+                "types."
             )
         if self.lonely:
             types = ", ".join(f"{label} ({count:,})" for label, count in self.lonely.items())
@@ -237,7 +229,8 @@ def augment_with_anchors(
     """Variants of each labelled target sentence, and of a random sample of the source sentences (None: all; `ratio`: so
     many for each target sentence). Donors are all entities of the other corpus; `all_entities` exchanges every entity
     of a sentence. No variant has the words of another sentence."""
-    _require_sizes(target_variants, source_variants, source_sentences, ratio)
+    if not max(target_variants, source_variants):
+        raise InputError("no variants are asked for, neither of target sentences nor of source sentences.")
     _require_entities(source, target)
     labels = all_labels([source, target])
     source, target = source.open_to(labels), target.open_to(labels)
@@ -263,7 +256,8 @@ class _Draw:
     ) -> tuple[list[Variant], SideReport]:
         """The variants of one domain's sentences."""
         usable = corpus.filter(lambda sentence: bool(donors.for_sentence(sentence)))
-        used = _sample(usable, count if each else 0, self.seed)
+        count = len(usable) if count is None else min(count, len(usable))
+        used = take_sentences(usable, count, self.seed) if each and count else usable[:0]
         scheme = detect_scheme(sentence.tags for sentence in corpus if sentence.tags is not None)
         made = [self._variants(side, sentence, donors.for_sentence(sentence), each, scheme) for sentence in used]
         return [variant for row in made for variant in row], _report(corpus, donors.mentions, each, len(usable), made)
@@ -285,47 +279,21 @@ class _Draw:
         return Variant(side, changed, sentence, choice)
 
 
-def _sample(usable: Corpus, count: int | None, seed: int) -> Corpus:
-    if count is None or count >= len(usable):
-        return usable
-    return take_sentences(usable, count, seed) if count else usable[:0]
-
-
 def _report(
     corpus: Corpus, partners: Mapping[str, Sequence[Mention]], each: int, usable: int, made: Sequence[Sequence[Variant]]
 ) -> SideReport:
-    untagged = sum(sentence.tags is None for sentence in corpus)
-    bare = sum(sentence.tags is not None and not sentence.spans for sentence in corpus)
     replaced = Counter(new.label for row in made for variant in row for _, new in variant.changed)
     return SideReport(
         name=corpus.name,
         sentences=len(corpus),
-        left_out={
-            "untagged": untagged,
-            "without_entities": bare,
-            "without_donors": len(corpus) - untagged - bare - usable,
-            "not_sampled": usable - len(made),
-        },
+        usable=usable,
         used=len(made),
         variants_each=each,
-        wanted=len(made) * each,
         made=sum(map(len, made)),
         short=sum(len(row) < each for row in made),
         replaced=dict(sorted(replaced.items())),
         lonely={label: count for label, count in sorted(corpus.label_counts.items()) if label not in partners},
     )
-
-
-def _require_sizes(target_variants: int, source_variants: int, sentences: int | None, ratio: float | None) -> None:
-    if min(target_variants, source_variants) < 0 or not target_variants + source_variants:
-        raise InputError(
-            f"{target_variants} variants of each target sentence and {source_variants} of each source sentence: "
-            "neither may be below 0, and one must be above."
-        )
-    if ratio is None and sentences is not None and sentences < 0:
-        raise InputError(f"the number of source sentences must not be below 0, and is {sentences}.")
-    if ratio is not None and not 0 <= ratio < float("inf"):
-        raise InputError(f"the ratio says how many source sentences come to a target sentence: not {ratio}.")
 
 
 def _require_entities(source: Corpus, target: Corpus) -> None:
