@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from acclimate.methods.masking.masked_batch import (
     Corruption,
@@ -16,6 +15,7 @@ from acclimate.methods.masking.masked_batch import (
     MaskedBatch,
     ReadStates,
     hide,
+    losses_at,
     pose,
     without_dropout,
     word_beginnings,
@@ -47,8 +47,7 @@ class Budget:
 
 
 class MaskedWords(Objective):
-    """Cross-entropy of the hidden pieces, averaged over all of them. The language-model head works at the hidden places
-    only, since its product with the vocabulary would otherwise cost more than the encoder."""
+    """Cross-entropy of the hidden pieces, averaged over all of them."""
 
     def __init__(
         self,
@@ -124,11 +123,7 @@ class MaskedWords(Objective):
     ) -> tuple[Tensor, Tensor]:
         """The mean loss over all hidden pieces, and that of each row (row), the second without a gradient."""
         states = encoder.states(self.corruption(pieces, hidden), attention)
-        places = hidden.places.unsqueeze(2).expand(-1, -1, states.shape[2])
-        scores = mlm_head(states.gather(1, places))  # (row, hidden, piece of the vocabulary)
-        wanted = pieces.gather(1, hidden.places)
-        losses = functional.cross_entropy(scores.flatten(0, 1).float(), wanted.flatten(), reduction="none")
-        losses = losses.view(wanted.shape) * hidden.counts
+        losses = losses_at(hidden.places, states, pieces, mlm_head) * hidden.counts
         by_row: Tensor = losses.detach().sum(1) / hidden.counts.sum(1).clamp_min(1)
         mean: Tensor = losses.sum() / hidden.counts.sum().clamp_min(1)
         return mean, by_row

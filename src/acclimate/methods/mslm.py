@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Sentence
@@ -23,6 +22,7 @@ from acclimate.methods.masking.masked_batch import (
     as_chosen,
     as_hidden,
     hide,
+    losses_at,
     word_beginnings,
 )
 from acclimate.methods.masking.policy import Policy
@@ -254,13 +254,8 @@ class MaskedTagger(Learner):
         kinds = torch.from_numpy(np.concatenate(drawn))
         if self.policy is None:
             return kinds
-        return kinds_by_policy(self.policy, self._posed(policy_batch(sentences, kinds)), sentences)
-
-    def _posed(self, batch: MaskedBatch) -> MaskedBatch:
-        """The batch on the encoder's device, with the model."""
-        names = ("pieces", "allowed", "sizes", "ordinary", "attention", "first", "words")
-        moved = {name: getattr(batch, name).to(self.device, non_blocking=True) for name in names}
-        return replace(batch, encoder=self.encoder, mlm_head=self.mlm_head, **moved)
+        batch = policy_batch(sentences, kinds).changed(lambda values: values.to(self.device, non_blocking=True))
+        return kinds_by_policy(self.policy, replace(batch, encoder=self.encoder, mlm_head=self.mlm_head), sentences)
 
 
 ReadBy = Literal["masked", "clean", "both"]
@@ -290,14 +285,7 @@ class HiddenWords(Objective):
             raise ValueError(
                 "Hidden words need somebody to guess them: MaskedTagger(tagger, mlm_head_for(encoder), ...)."
             )
-        places = view.masks.hidden.places
-        layer = view.last_layer
-        states = layer.gather(1, places.unsqueeze(2).expand(-1, -1, layer.shape[2]))
-        scores = view.mlm_head(states)  # (row, hidden, piece of the vocabulary)
-        wanted = view.clean.inputs["pieces"].gather(1, places)
-        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-        losses = functional.cross_entropy(scores.flatten(0, 1), wanted.flatten(), reduction="none")
-        return losses.view(wanted.shape)
+        return losses_at(view.masks.hidden.places, view.last_layer, view.clean.inputs["pieces"], view.mlm_head)
 
     def notes(self) -> Mapping[str, Any] | None:
         """Which words of some sentences were hidden last, and their loss weights."""

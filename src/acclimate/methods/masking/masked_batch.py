@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.transformer import Transformer
@@ -77,11 +78,15 @@ class MaskedBatch:
             raise ValueError("This policy asks a language model, and the batch has none: give encoder and guesser.")
         return self.encoder, self.mlm_head
 
-    def some(self, rows: Tensor) -> MaskedBatch:
-        """The batch of some rows only."""
+    def changed(self, change: Callable[[Tensor], Tensor]) -> MaskedBatch:
+        """The same change made to all that has rows."""
         names = ("pieces", "allowed", "sizes", "ordinary", "attention", "first", "words")
         values = {name: getattr(self, name) for name in names}
-        return replace(self, **{name: value[rows] for name, value in values.items() if value is not None})
+        return replace(self, **{name: change(value) for name, value in values.items() if value is not None})
+
+    def some(self, rows: Tensor) -> MaskedBatch:
+        """The batch of some rows only."""
+        return self.changed(lambda values: values[rows])
 
     def spread(self, values: Tensor) -> Tensor:
         """One value per word of the batch, put at every piece of that word (row, piece)."""
@@ -163,6 +168,15 @@ def word_beginnings(words: Tensor) -> Tensor:
     goes_on = torch.zeros_like(words, dtype=torch.bool)
     goes_on[:, 1:] = (words[:, 1:] == words[:, :-1]) & (words[:, 1:] >= 0)
     return places.masked_fill(goes_on, 0).cummax(1).values
+
+
+def losses_at(places: Tensor, states: Tensor, pieces: Tensor, mlm_head: MlmHead) -> Tensor:
+    """The cross-entropy of the pieces at some places of each row (row, hidden), from states (row, piece, feature). The
+    head works there only, since its product with the vocabulary would otherwise cost more than the encoder."""
+    scores = mlm_head(states.gather(1, places.unsqueeze(2).expand(-1, -1, states.shape[2])))
+    wanted = pieces.gather(1, places)
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32)).flatten(0, 1)  # (place, vocabulary)
+    return functional.cross_entropy(scores, wanted.flatten(), reduction="none").view(wanted.shape)
 
 
 class Corruption(nn.Module):
