@@ -37,7 +37,7 @@ CONCEPTS = [
 
 
 def labeller(concepts: Sequence[Concept] = CONCEPTS, **options: Any) -> Labeller:
-    return Labeller(ConceptDictionary.of([concepts], GROUPS), GROUPS, **options)
+    return Labeller(ConceptDictionary.of([concepts], GROUPS), **options)
 
 
 def sentence(text: str, document: str | None = None, tags: str | None = None) -> Sentence:
@@ -50,7 +50,7 @@ def tags_of(found: Iterator[Sentence]) -> list[str]:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), max_size=12))
 def test_the_longest_is_kept_then_the_leftmost(places: list[tuple[int, int]]) -> None:
-    found = [Mention(start, start + length, (), str(number)) for number, (start, length) in enumerate(places)]
+    found = [Mention(start, start + length, "X", str(number)) for number, (start, length) in enumerate(places)]
     kept = choose(found)
     assert kept == sorted(kept, key=lambda one: one.start)
     assert all(one.end <= other.start for one, other in combinations(kept, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as some
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
-from acclimate.methods.augmentation.anchors import Anchored, Variant, augment_with_anchors, noted_variant
+from acclimate.methods.augmentation.anchors import Variant, augment_with_anchors, noted_variant
 from acclimate.methods.contrastive import Contrast
 from acclimate.methods.objective import TaggingOfAll
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
@@ -183,14 +184,15 @@ def test_noted_edits_make_the_augmented_sentence(news: Corpus, tweets: Corpus, a
 
 
 def test_a_few_of_both_domains_are_told_and_always_the_same(news: Corpus, tweets: Corpus) -> None:
-    watch = Anchored(augment_with_anchors(news, tweets).variants)
+    made = augment_with_anchors(news, tweets)
+    watch = made.edited()
     rows = watch(None)["rows"]
     assert len(rows) == NOTED
     assert {row["side"] for row in rows} == {"target", "source"}
-    assert watch(None) == watch(None)
+    assert watch(None) == made.edited()(None)
 
 
 def test_of_few_variants_all_are_told_and_of_none_none(news: Corpus, tweets: Corpus) -> None:
-    made = augment_with_anchors(news, tweets).variants
-    assert len(Anchored(made[:3])(None)["rows"]) == 3
-    assert Anchored(())(None)["rows"] == []
+    made = augment_with_anchors(news, tweets)
+    assert len(replace(made, variants=made.variants[:3]).edited().rows) == 3
+    assert replace(made, variants=()).edited().rows == []

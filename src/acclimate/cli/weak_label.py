@@ -77,7 +77,7 @@ def weak_label_command(
         shortest=settings.shortest,
         exclude=() if settings.leave_out is None else read_names(settings.leave_out),
     )
-    labeller = Labeller(dictionary, grouped, abbreviations=settings.abbreviations)
+    labeller = Labeller(dictionary, abbreviations=settings.abbreviations)
     started, agreement = time.monotonic(), Agreement()
     with ReadingBar(stderr_console(quiet)) as bar:
         texts_read = [open_text(name, settings.reading, bar) for name in texts]

@@ -79,7 +79,7 @@ class WeakLabelReport:
 
     def render(self, most: int) -> str:
         lines = [f"{self.out}: {count(self.written, 'sentence')}", *_about_names(self.dictionary, self.groups, most)]
-        lines += _about_text(self.coverage, self.dictionary, self.groups, self.seconds, most)
+        lines += _about_text(self.coverage, self.dictionary, self.seconds, most)
         if self.agreement.sentences:
             lines += ["", f"against the true labels of {count(self.agreement.sentences, 'sentence')}:"]
             lines.append(self.agreement.render())
@@ -121,9 +121,7 @@ def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> It
         yield f"  {count(len(notes.conflicts), 'name')} with two labels ({rule}): {', '.join(shown) or '…'}"
 
 
-def _about_text(
-    coverage: Coverage, dictionary: ConceptDictionary, groups: Groups, seconds: float, most: int
-) -> Iterator[str]:
+def _about_text(coverage: Coverage, dictionary: ConceptDictionary, seconds: float, most: int) -> Iterator[str]:
     speed = f"{coverage.words / max(seconds, 1e-9):,.0f} words/s"
     size = f"{count(coverage.sentences, 'sentence')}, {count(coverage.words, 'word')}"
     yield f"{size} in {seconds:,.1f} s ({speed})"
@@ -137,9 +135,6 @@ def _about_text(
     if coverage.explained:
         spans = count(coverage.by_abbreviation, "span")
         yield f"  {count(coverage.explained, 'abbreviation')} explained in the text gave {spans}"
-    if coverage.other_types:
-        types = f"{coverage.other_types.total():,} ({_counted(coverage.other_types, most)})"
-        yield f"  dropped, as the map {groups.name} does not label their types: {types}"
 
 
 def _counted(counts: Counter[str], most: int | None) -> str:

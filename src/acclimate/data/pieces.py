@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acclimate.data.selection.word_numbers import ranges
+
 if TYPE_CHECKING:  # a compact tagger reads pieces without torch
     from torch import Tensor
 
@@ -55,8 +57,7 @@ def windows(counts: Sequence[int], room: int) -> list[Window]:
             moved += counts[step]
             step += 1
         start = max(step, start + 1)
-    borders = [0, *((left[1] + right[0] + 1) // 2 for left, right in pairwise(parts)), len(counts)]
-    return [Window(*edges, borders[i], borders[i + 1]) for i, edges in enumerate(parts)]
+    return _keeping(parts, _overlaps(parts))
 
 
 class Pieces:
@@ -134,11 +135,11 @@ class Pieces:
         attention = column < ends + after
         table = np.full((len(sizes), width), self.padding)
         table[:, :before] = self.before
-        table[(column >= before) & (column < ends)] = flat[_ranges(begins, sizes)]
+        table[(column >= before) & (column < ends)] = flat[ranges(begins, sizes)]
         table[(column >= ends) & attention] = np.tile(self.after, len(sizes))
 
         words = np.full(table.shape, -1)
-        words[(column >= before) & (column < ends)] = np.repeat(np.arange(len(counts)), counts)[_ranges(begins, sizes)]
+        words[(column >= before) & (column < ends)] = np.repeat(np.arange(len(counts)), counts)[ranges(begins, sizes)]
 
         row = np.repeat(np.arange(len(sizes)), kept)  # of each word: the one row that keeps it
         first = np.zeros((len(lengths), int(lengths.max())), np.int64)
@@ -162,13 +163,6 @@ class Pieces:
                 rows.append((begin, end, end - begin))
         from_word, to_word, kept = np.array(rows).T
         return from_word, to_word, kept
-
-
-def _ranges(begins: Numbers, sizes: Numbers) -> Numbers:
-    """`begin, begin + 1, …`, as many as its size, for one after the other."""
-    skipped = begins - (sizes.cumsum() - sizes)
-    numbers: Numbers = np.arange(int(sizes.sum())) + np.repeat(skipped, sizes)
-    return numbers
 
 
 def _valid(word: str) -> str:
@@ -204,7 +198,7 @@ def overlapping(costs: Sequence[int], most: int, shared: int) -> list[Window]:
         end = reached
         parts.append((start, end))
         start = max(int(np.searchsorted(total, total[end] - shared)), start + 1)
-    return _keeping(parts, [(right[0], left[1]) for left, right in pairwise(parts)])
+    return _keeping(parts, _overlaps(parts))
 
 
 def overlapping_rows(counts: Sequence[int], room: int, most: int, shared: int) -> list[Window]:
@@ -230,6 +224,10 @@ def overlapping_rows(counts: Sequence[int], room: int, most: int, shared: int) -
         first = following
     alike = [(rows[right[0]].keep_from, rows[left[1]].keep_to) for left, right in pairwise(parts)]
     return _keeping([(rows[first].start, rows[last].end) for first, last in parts], alike)
+
+
+def _overlaps(parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(right[0], left[1]) for left, right in pairwise(parts)]
 
 
 def _keeping(parts: Sequence[tuple[int, int]], alike: Sequence[tuple[int, int]]) -> list[Window]:

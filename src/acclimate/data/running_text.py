@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,6 @@ class Rows(Stream):
     length: int = 128
     rows_per_batch: int = 128
     seed: int = 0
-    _pass: dict[int, tuple[int, np.ndarray[Any, Any]]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -185,7 +185,7 @@ class Rows(Stream):
 
     def batch(self, number: int) -> Mapping[str, Tensor]:
         which, place = divmod(number, self.epoch_length)
-        offset, order = self._order(which)
+        offset, order = _order_of_pass(self.seed, which, self.room, self.rows)
         chosen = order[place * self.rows_per_batch : (place + 1) * self.rows_per_batch]
         return {TARGET: self.cut(offset + chosen * self.room)}
 
@@ -205,12 +205,12 @@ class Rows(Stream):
         for start in range(0, self.rows, self.rows_per_batch):
             yield self.cut(np.arange(start, min(start + self.rows_per_batch, self.rows)) * self.room)
 
-    def _order(self, which: int) -> tuple[int, np.ndarray[Any, Any]]:
-        if which not in self._pass:
-            dice = np.random.default_rng([self.seed, which])
-            self._pass.clear()
-            self._pass[which] = int(dice.integers(self.room)), dice.permutation(self.rows)
-        return self._pass[which]
+
+@lru_cache(maxsize=4)
+def _order_of_pass(seed: int, which: int, room: int, rows: int) -> tuple[int, NDArray[np.int64]]:
+    """Where the first row of a pass begins, and the order of its rows."""
+    dice = np.random.default_rng([seed, which])
+    return int(dice.integers(room)), dice.permutation(rows)
 
 
 WINDOW = 4096  # rows that are in memory, and shuffled among themselves
@@ -253,7 +253,6 @@ class Shuffled:
 
     rows: StoredRows
     seed: int
-    _order: dict[int, NDArray[np.int64]] = field(default_factory=dict, compare=False, repr=False)
     _open: dict[tuple[int, int], list[bytes]] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, first: int, last: int) -> list[Sentence]:
@@ -261,7 +260,7 @@ class Shuffled:
         sentences: list[Sentence] = []
         while first < last:
             which, place = divmod(first, len(self.rows))
-            order = self._windows(which)
+            order = np.random.default_rng([self.seed, which]).permutation(self.rows.windows)
             sizes = np.full(len(order), self.rows.window_size)
             sizes[order == len(order) - 1] = len(self.rows) - (len(order) - 1) * self.rows.window_size
             ends = sizes.cumsum()
@@ -272,12 +271,6 @@ class Shuffled:
             sentences += (Sentence(tuple(row)) for row in rows)
             first += len(lines)
         return sentences
-
-    def _windows(self, which: int) -> NDArray[np.int64]:
-        if which not in self._order:
-            self._order.clear()
-            self._order[which] = np.random.default_rng([self.seed, which]).permutation(self.rows.windows)
-        return self._order[which]
 
     def _lines(self, which: int, window: int) -> list[bytes]:
         if (which, window) not in self._open:

@@ -162,9 +162,7 @@ def rows_in_scheme(sentence: Sentence, scheme: Scheme) -> list[Row]:
     if scheme == "IOB2":
         return rows
     spelled: list[Row] = []
-    for place, row in enumerate(rows):
-        before = rows[place - 1] if place else {}
-        after = rows[place + 1] if place + 1 < len(rows) else {}
+    for before, row, after in zip([{}, *rows], rows, [*rows[1:], {}], strict=False):
         new: Row = {}
         for tag, probability in row.items():
             for other, share in _spelled(tag, scheme, before, row, after):

@@ -117,13 +117,7 @@ def split(
 
 
 def few_shot_split(
-    corpus: Corpus,
-    labelled: int = 100,
-    dev: int = 100,
-    test: int | None = None,
-    seed: int = 0,
-    by_document: bool = True,
-    tied_from: int = 1,
+    corpus: Corpus, labelled: int = 100, dev: int = 100, test: int | None = None, seed: int = 0
 ) -> dict[str, Corpus]:
     """The parts labelled, dev, unlabelled and test of a corpus that has no split, such as SciTech.
 
@@ -143,7 +137,7 @@ def few_shot_split(
             f"{corpus.name} has {len(corpus):,} sentences: {labelled:,} labelled, {dev:,} dev and {test:,} test leave "
             f"{left:,} unlabelled. Each part needs at least one; ask for less."
         )
-    parts = split(corpus, {"dev": dev, "test": test, "pool": "rest"}, seed, by_document, tied_from)
+    parts = split(corpus, {"dev": dev, "test": test, "pool": "rest"}, seed)
     pool = parts["pool"]
     order = _order(len(pool), seed)
     if labelled >= len(pool):

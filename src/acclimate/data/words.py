@@ -7,13 +7,13 @@ and Khmer need a tokenizer of their own, and `tokenize="blanks"`.
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 Offsets = list[tuple[int, int]]
 
@@ -270,11 +270,8 @@ def joined_words(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]
 
 def grouped(words: Offsets, borders: Offsets) -> Iterator[tuple[int, int]]:
     """Which words (from, to) make up each stretch: all that begin before the next stretch, so that none is left out."""
-    position = 0
-    ends: list[float] = [start for start, _ in borders[1:]]
-    for end in (*ends, math.inf):
-        first = position
-        while position < len(words) and words[position][0] < end:
-            position += 1
-        if position > first:
-            yield first, position
+    starts = [start for start, _ in words]
+    ends = [bisect_left(starts, start) for start, _ in borders[1:]]
+    for first, last in pairwise((0, *ends, len(words))):
+        if last > first:
+            yield first, last

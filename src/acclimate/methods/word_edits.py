@@ -57,9 +57,13 @@ class Edited:
     """Notes the same few edited sentences whenever it is called."""
 
     by: str  # what edited them
-    pairs: Sequence[tuple[Sentence, Sentence]]  # as they were, and as they are learnt
+    rows: Sequence[dict[str, Any]]  # see `noted_row`
     kind: str = CHANGES
 
+    @classmethod
+    def of_pairs(cls, by: str, pairs: Sequence[tuple[Sentence, Sentence]]) -> Edited:
+        """From sentences as they were, and as they are learnt."""
+        return cls(by, [noted_row(old.words, edits_between(old.words, new.words)) for old, new in spread(pairs)])
+
     def __call__(self, learner: Any) -> dict[str, Any]:
-        rows = [noted_row(old.words, edits_between(old.words, new.words)) for old, new in spread(self.pairs)]
-        return {"by": self.by, "rows": rows}
+        return {"by": self.by, "rows": self.rows}

@@ -16,7 +16,6 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
 from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.augmentation.anchors import Anchored
 from acclimate.methods.contrastive import Edit, delete_span, replace_synonyms
 from acclimate.methods.masked_words import PolicyLoss
 from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
@@ -415,7 +414,7 @@ Text = Callable[[Tagger, Plan, StageSettings, int], StageText]
 def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
     """Sentences of both domains with entities of the other one."""
     made = exchanged(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
-    return made.corpus, (Anchored(made.variants),)
+    return made.corpus, (made.edited(),)
 
 
 def edited_by(name: EditName) -> Text:
@@ -424,7 +423,7 @@ def edited_by(name: EditName) -> Text:
     def edited(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
         pairs = list(edited_pairs(name, tagger, plan, stage.edits, number))
         corpus = Corpus.of((sentence for _, sentence in pairs), f"{plan.source.name}, {name}", tagger.labels.kind)
-        return corpus, (Edited(name, pairs),)
+        return corpus, (Edited.of_pairs(name, pairs),)
 
     return edited
 

@@ -19,7 +19,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.augmentation.anchors import Anchored, Augmentation, augment_with_anchors
+from acclimate.methods.augmentation.anchors import Augmentation, augment_with_anchors
 from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open_synonyms
 from acclimate.methods.contrastive import Contrast, Edit, edit_text, replace_synonyms
 from acclimate.methods.objective import Average, Objective, Tagging, TaggingOfAll
@@ -300,7 +300,7 @@ def round_text(plan: Plan, number: int) -> tuple[Corpus, tuple[Watch, ...]]:
     source, few, seed = plan.source.labelled(), plan.target.labelled(), plan.seed * 1_000 + number
     if options.augment:
         made = exchanged(source, few, options, seed)
-        return made.corpus, (Anchored(made.variants),)
+        return made.corpus, (made.edited(),)
     most = options.source_sentences
     return take_sentences(source, len(source) if most is None else min(len(source), most), seed) + few, ()
 

@@ -67,7 +67,6 @@ _MOST_REMEMBERED = 1 << 20  # different words whose atoms are kept
 @dataclass(frozen=True, slots=True)
 class _Name:
     text: str
-    type: str
     label: str
     is_main: bool  # whether it is the name itself of its concept, or a synonym
     written: tuple[str, ...] | None  # the atoms that must stand there as written
@@ -134,7 +133,7 @@ class ConceptDictionary:
                 names = self._names.get(tuple(text[first : first + length]), ()) if end >= 0 else ()
                 name = _fitting(names, words[start:end]) if names else None
                 if name is not None:
-                    mentions.append(Mention(start, end, (name.type,) if name.type else (), name.text))
+                    mentions.append(Mention(start, end, name.label, name.text))
         return mentions
 
     def _add_concept(self, concept: Concept, groups: Groups, shortest: int, unwanted: set[str]) -> None:
@@ -156,7 +155,7 @@ class ConceptDictionary:
             else:
                 strict = self.case == "exact" or (self.case == "smart" and is_abbreviation(text))
                 written = tuple(atoms(text)) if strict else None
-                self._add(_Name(text, type, label, text == concept.name, written))
+                self._add(_Name(text, label, text == concept.name, written))
 
     def _add(self, name: _Name) -> None:
         key = tuple(atom.lower() for atom in atoms(name.text))

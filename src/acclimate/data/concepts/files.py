@@ -24,8 +24,6 @@ from acclimate.data.readers.rows import Row, plain_name
 from acclimate.data.readers.source import ReadingLog, ReadingOptions, Source, inner_name
 from acclimate.data.readers.tables import quoted_rows
 
-_NOWHERE = Place()
-
 
 @dataclass(frozen=True, slots=True)
 class Concept:
@@ -34,7 +32,6 @@ class Concept:
     name: str
     synonyms: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-    place: Place = _NOWHERE
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,9 +78,9 @@ def read_concepts(path: str | Path) -> list[Concept]:
 
 
 def _from_lines(source: Source) -> Iterator[Concept]:
-    for number, line in enumerate(source.checked_lines(ReadingLog(ReadingOptions())), start=1):
+    for line in source.checked_lines(ReadingLog(ReadingOptions())):
         if line.strip():
-            yield Concept(line.strip(), place=Place(source.name, number))
+            yield Concept(line.strip())
 
 
 def _from_table(source: Source, suffix: str) -> Iterator[Concept]:
@@ -133,7 +130,7 @@ def _concept(named: Mapping[str, object], place: Place, spelled: str) -> Concept
             raise InputError("the name is empty. Every concept needs one; delete the line, or fill it in.")
         others = dict.fromkeys(synonym.strip() for synonym in _strings(fields, SYNONYMS) if synonym.strip())
         synonyms = tuple(other for other in others if other != name)
-        return Concept(name, synonyms, tuple(_strings(fields, TYPE)), place)
+        return Concept(name, synonyms, tuple(_strings(fields, TYPE)))
     except InputError as error:
         raise InputError(error.problem, place=place, text=spelled) from error
 
@@ -192,16 +189,14 @@ def read_package(name: str) -> list[Concept]:
     try:
         variants: Mapping[str, Sequence[str]] = tables[f"{table}_variant_to_canonical"]
         facts: Mapping[str, Mapping[str, Any]] = tables[f"{table}_canonical_to_data"]
-        return list(_concepts(variants, facts, f"{PREFIX}{name}"))
+        return list(_concepts(variants, facts))
     except (KeyError, AttributeError, TypeError) as error:
         problem = f"has another make-up than the one known here ({type(error).__name__}: {error})."
         advice = "Install the version that the extra asks for: pip install 'acclimate[concepts]'."
         raise InputError(f"{module.replace('_', '-')} {problem} {advice}") from error
 
 
-def _concepts(
-    variants: Mapping[str, Sequence[str]], facts: Mapping[str, Mapping[str, Any]], file: str
-) -> Iterator[Concept]:
+def _concepts(variants: Mapping[str, Sequence[str]], facts: Mapping[str, Mapping[str, Any]]) -> Iterator[Concept]:
     """One concept for each main name, with all variants that lead to it."""
     others: dict[str, list[str]] = {name: [] for name in facts}
     for variant, names in variants.items():
@@ -209,7 +204,7 @@ def _concepts(
             others.setdefault(name, []).append(variant)
     for name, variants_of in others.items():
         synonyms = tuple(other for other in variants_of if other != name)
-        yield Concept(name, synonyms, _types(facts.get(name, {})), Place(file))
+        yield Concept(name, synonyms, _types(facts.get(name, {})))
 
 
 def _types(facts: Mapping[str, Any]) -> tuple[str, ...]:

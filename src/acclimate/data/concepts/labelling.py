@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """The words `start` to `end` (exclusive) are a name of a concept of these types."""
+    """The words `start` to `end` (exclusive) are a name of a concept that gets this label."""
 
     start: int
     end: int
-    types: tuple[str, ...]
+    label: str
     name: str  # as the dictionary spells it
 
     def __len__(self) -> int:
@@ -139,7 +139,7 @@ class Abbreviations:
             for short, (meaning, since) in self._known.get(word, {}).items():
                 near = self._document is not None or self._sentence - since <= REACH
                 if near and tuple(words[start : start + len(short)]) == short:
-                    found.append(Mention(start, start + len(short), meaning.types, meaning.name))
+                    found.append(Mention(start, start + len(short), meaning.label, meaning.name))
         return found
 
 
@@ -172,7 +172,6 @@ class Coverage:
     covered_words: int = 0
     spans: Counter[str] = field(default_factory=Counter)  # by label
     names: Counter[tuple[str, str]] = field(default_factory=Counter)  # spans by name and label
-    other_types: Counter[str] = field(default_factory=Counter)  # findings left out, by the type that has no label
     explained: int = 0  # abbreviations that the text explains
     by_abbreviation: int = 0  # spans that were found by them
 
@@ -186,7 +185,6 @@ class Coverage:
             "spans": dict(self.spans.most_common()),
             "names_found": len(self.names),
             "most_frequent": [[name, label, count] for (name, label), count in self.names.most_common(most)],
-            "findings_of_other_types": dict(self.other_types.most_common()),
             "abbreviations_explained": self.explained,
             "spans_by_abbreviation": self.by_abbreviation,
         }
@@ -195,25 +193,21 @@ class Coverage:
 class Labeller:
     """Labels sentences one after another; `coverage` tells how it went so far. Sentences must come in their order."""
 
-    def __init__(self, dictionary: ConceptDictionary, groups: Groups, *, abbreviations: bool = True) -> None:
+    def __init__(self, dictionary: ConceptDictionary, *, abbreviations: bool = True) -> None:
         self.dictionary = dictionary
-        self.groups = groups
         self.coverage = Coverage()
         self._abbreviations = Abbreviations() if abbreviations else None
 
     def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences with IOB2 tags, instead of any tags that they have."""
         for sentence in sentences:
-            yield self._labelled(sentence.with_tags(None), self.dictionary.find(sentence.words))
+            mentions = self._mentions(sentence)
+            spans = [Span(mention.start, mention.end, mention.label) for mention in mentions]
+            self._count(sentence, mentions)
+            yield sentence.with_tags(None).with_spans(spans)
 
-    def _labelled(self, sentence: Sentence, mentions: Iterable[Mention]) -> Sentence:
-        own: list[Mention] = []
-        for mention in mentions:
-            type, label = self.groups.choose(mention.types)
-            if label is None:
-                self.coverage.other_types[type or NO_TYPE] += 1
-            else:
-                own.append(mention)
+    def _mentions(self, sentence: Sentence) -> list[Mention]:
+        own = self.dictionary.find(sentence.words)
         chosen = choose(own)
         if self._abbreviations is not None:
             more = self._abbreviations.find(sentence, chosen)
@@ -221,18 +215,16 @@ class Labeller:
             places = {(mention.start, mention.end) for mention in own}
             chosen = choose([*own, *more])
             self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
-        spans = [Span(each.start, each.end, self.groups.choose(each.types)[1] or "") for each in chosen]
-        self._count(sentence, chosen, spans)
-        return sentence.with_spans(spans)
+        return chosen
 
-    def _count(self, sentence: Sentence, chosen: Sequence[Mention], spans: Sequence[Span]) -> None:
+    def _count(self, sentence: Sentence, chosen: Sequence[Mention]) -> None:
         coverage = self.coverage
         coverage.sentences += 1
-        coverage.labelled_sentences += bool(spans)
+        coverage.labelled_sentences += bool(chosen)
         coverage.words += len(sentence)
         coverage.covered_words += sum(map(len, chosen))
-        coverage.spans.update(span.label for span in spans)
-        coverage.names.update((mention.name, span.label) for mention, span in zip(chosen, spans, strict=True))
+        coverage.spans.update(mention.label for mention in chosen)
+        coverage.names.update((mention.name, mention.label) for mention in chosen)
 
 
 def choose(mentions: Sequence[Mention]) -> list[Mention]:

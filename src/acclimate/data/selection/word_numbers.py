@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ Numbers = NDArray[np.int64]
 PADDING = bytes(8)  # what must follow a text of which chunks get keys: eight bytes are read at a time
 NOT_FOUND = -1
 
-_TOGETHER = 64  # bytes; longer chunks get their keys one by one: a further turn would be for very few
 _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 # large odd numbers without a pattern: a key times one of them lands far from its neighbours
 _SPREADS = np.array([0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F], np.uint64)
@@ -36,8 +34,6 @@ def chunk_keys(text: bytes, starts: Numbers, ends: Numbers) -> Keys:
     lengths = ends - starts
     keys = eight_bytes[starts] & _FIRST_BYTES.take(lengths, mode="clip")
     longer = np.flatnonzero(lengths > 8)
-    alone = longer[lengths[longer] > _TOGETHER]
-    longer = longer[lengths[longer] <= _TOGETHER]
     done = 8
     while longer.size:
         left = lengths[longer] - done
@@ -45,9 +41,6 @@ def chunk_keys(text: bytes, starts: Numbers, ends: Numbers) -> Keys:
         keys[longer] = mixed(keys[longer], more)
         done += 8
         longer = longer[left > 8]
-    for place in alone.tolist():
-        digest = blake2b(text[starts[place] : ends[place]], digest_size=8).digest()
-        keys[place] = int.from_bytes(digest, "little")
     return keys
 
 

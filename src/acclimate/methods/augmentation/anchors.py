@@ -18,7 +18,7 @@ from acclimate.data.schemes import OUTSIDE, Scheme, Span, detect_scheme, keep_op
 from acclimate.data.sources import all_labels
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.contrastive import shuffled
-from acclimate.methods.word_edits import CHANGES, WordEdit, noted_row, spread
+from acclimate.methods.word_edits import Edited, WordEdit, noted_row, spread
 from acclimate.spelling import argument, either
 
 Mention = tuple[str, ...]  # the words of an entity, as they are written
@@ -150,6 +150,16 @@ class Variant:
         return " ".join([*words, *self.sentence.words[reached:]])
 
 
+def noted_variant(variant: Variant) -> dict[str, Any]:
+    """The original with the entities that were replaced, each with its donor."""
+    edits = [
+        WordEdit(span.start, span.end, variant.choice[span], span.label)
+        for span in variant.original.spans
+        if span in variant.choice
+    ]
+    return noted_row(variant.original.words, edits, variant.side)
+
+
 @dataclass(frozen=True, slots=True)
 class SideReport:
     """Counts for the sentences of one domain."""
@@ -201,6 +211,10 @@ class Augmentation:
     def corpus(self) -> Corpus:
         name = f"{self.target.name}×{self.source.name}[anchors, seed {self.seed}]"
         return Corpus.of((variant.sentence for variant in self.variants), name)
+
+    def edited(self) -> Edited:
+        """What notes a few of the new sentences."""
+        return Edited("anchors", [noted_variant(variant) for variant in spread(self.variants)])
 
     def remarks(self) -> list[str]:
         return [*self.target.remarks("target"), *self.source.remarks("source", self.source_wanted)]
@@ -308,24 +322,3 @@ def _require_entities(source: Corpus, target: Corpus) -> None:
             f"{source.name} and {target.name} have no type of entity in common ({shared}). Rename the labels of one of "
             f"them with {either('map_labels', argument('map', ...))}."
         )
-
-
-@dataclass(frozen=True)
-class Anchored:
-    """Notes the same few variants whenever it is called."""
-
-    variants: Sequence[Variant]
-    kind: str = CHANGES
-
-    def __call__(self, learner: Any) -> dict[str, Any]:
-        return {"by": "anchors", "rows": [noted_variant(variant) for variant in spread(self.variants)]}
-
-
-def noted_variant(variant: Variant) -> dict[str, Any]:
-    """The original with the entities that were replaced, each with its donor."""
-    edits = [
-        WordEdit(span.start, span.end, variant.choice[span], span.label)
-        for span in variant.original.spans
-        if span in variant.choice
-    ]
-    return noted_row(variant.original.words, edits, variant.side)

@@ -120,7 +120,6 @@ class NearestWords:
         self._numbers = {word: number for number, word in enumerate(self.words)}
         rows = [vectors[word].float() for word in self.words]
         self._directions = normalize(torch.stack(rows), dim=-1) if rows else torch.zeros(0, 1)  # (word, size)
-        self._known: dict[str, Sequence[str]] = {}
         self._neighbours: dict[int, list[str]] = {}
 
     @classmethod
@@ -132,9 +131,7 @@ class NearestWords:
         return cls(vectors)
 
     def of(self, word: str) -> Sequence[str]:
-        if word not in self._known:
-            self._known[word] = in_any_case(word, self._nearest)
-        return self._known[word]
+        return in_any_case(word, self._nearest)
 
     def _nearest(self, word: str) -> list[str]:
         number = self._numbers.get(word)
