@@ -15,8 +15,7 @@ import torch
 from shared import hardware, markdown, medians, parser, write_json
 from torch import Tensor
 
-from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
-from acclimate.methods.masking.subset_distribution import SubsetDistribution
+from acclimate.methods.masking.subset_distribution import SequentialSubsetDistribution, SubsetDistribution
 
 SHAPES = [(32, 128, 19), (32, 512, 77)]  # rows, places, K
 DISTRIBUTIONS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution, gumbel_path
+from acclimate.methods.masking.subset_distribution import SequentialSubsetDistribution, gumbel_path
 
 CHANCES = torch.tensor([0.2, 0.5, 0.9, 0.4, 0.7], dtype=torch.float64)
 SUBSETS = list(combinations(range(5), 2))

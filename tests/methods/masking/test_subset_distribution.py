@@ -13,8 +13,7 @@ from torch import Tensor
 
 from acclimate.methods.masking import subset_distribution
 from acclimate.methods.masking.masked_batch import as_hidden
-from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
-from acclimate.methods.masking.subset_distribution import SubsetDistribution
+from acclimate.methods.masking.subset_distribution import SequentialSubsetDistribution, SubsetDistribution
 
 # Five places, two to be chosen; all numbers of this block by enumeration.
 CHANCES = [0.2, 0.5, 0.9, 0.4, 0.7]

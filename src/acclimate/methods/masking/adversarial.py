@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from acclimate.methods.masking.masked_batch import MaskedBatch, policy_autocast
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution, gumbel_path
-from acclimate.methods.masking.subset_distribution import SubsetDistribution
+from acclimate.methods.masking.subset_distribution import SequentialSubsetDistribution, SubsetDistribution, gumbel_path
 
 Estimator = Literal["score", "gumbel-path"]
 
