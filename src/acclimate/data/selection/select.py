@@ -150,12 +150,11 @@ def best_of_pieces(
 
 
 Scorer = tuple[TargetNgrams, Contrast | None]
-_IN_LINE = 20  # bits of a sentence's number that count sentences of its line: none has more bytes
 
 
 def _scored(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriteria, least_score: float) -> RankedLines:
     """The lines of a block that may be taken."""
-    text, numbers = _sentences(block) if criteria.sentences else (block.text, None)
+    text, line_numbers = _sentences(block) if criteria.sentences else (block.text, np.arange(block.lines))
     ngrams, contrast = scorer
     read = ngrams.words.read(text)
     candidates = ngrams.candidate_lines(read, least_score, criteria.measure)
@@ -164,19 +163,19 @@ def _scored(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriter
     fits = (lines.lengths >= max(1, criteria.shortest)) & (lines.lengths <= criteria.longest)
     taken = np.flatnonzero(fits & (scores >= least_score))
     places = candidates[taken]
-    numbered = block.first_line + places << _IN_LINE if numbers is None else numbers[places]
-    facts = np.stack((np.full(len(taken), piece.number), numbered, lines.lengths[taken]), 1)
+    numbers = block.first_line + line_numbers[places]
+    facts = np.stack((np.full(len(taken), piece.number), numbers, lines.lengths[taken]), 1)
     return RankedLines(scores[taken], facts, read.lines(places))
 
 
 def _sentences(block: TextBlock) -> tuple[bytes, Numbers]:
-    """The text with a sentence a line, and for each its line's number, and its own in the line."""
+    """The text with a sentence a line, and for each the number of its line."""
     sentences: list[str] = []
     numbers: list[int] = []
-    for line, text in enumerate(block.text.decode("utf-8").split("\n")):
-        found = [text[start:end] for start, end in find_sentences(text)]
-        sentences += (" ".join(sentence.split()) for sentence in found)
-        numbers += (block.first_line + line << _IN_LINE | place for place in range(len(found)))
+    for number, line in enumerate(block.text.decode("utf-8").split("\n")):
+        found = [" ".join(line[start:end].split()) for start, end in find_sentences(line)]
+        sentences += found
+        numbers += [number] * len(found)
     return "\n".join((*sentences, "")).encode(), np.array(numbers, np.int64)
 
 
@@ -354,4 +353,4 @@ def _places(best: RankedLines, pieces: Sequence[Piece], lines: Mapping[int, int]
     for piece in pieces:
         before[piece.number] = before[piece.number - 1] + lines[piece.number - 1] if piece.start else 0
     for number, line, _ in best.facts.tolist():
-        yield f"{pieces[number].file}\t{before[number] + (line >> _IN_LINE) + 1}"
+        yield f"{pieces[number].file}\t{before[number] + line + 1}"
