@@ -238,24 +238,6 @@ def test_a_corpus_without_sentences_is_refused_by_its_name() -> None:
         Alternating({"source": corpus_of(3, "s"), "target": Corpus((), "tweets")})
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"mix_rate": 0.0}, "above 0, not 0.0"),
-        ({"mix_rate": -1.0}, "above 0, not -1.0"),
-        ({"mix_rate": float("nan")}, "above 0, not nan"),
-        ({"mix_rate": float("inf")}, "above 0, not inf"),
-        ({"tail": -0.1}, "from 0 to 1, not -0.1"),
-        ({"tail": 1.1}, "from 0 to 1, not 1.1"),
-        ({"tail": float("nan")}, "from 0 to 1, not nan"),
-        ({"balance": "sqrt"}, "'none' or 'square-root', not 'sqrt'"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        alternating(3, 3, **settings)
-
-
 @pytest.mark.parametrize("settings", [{"tail": 0.2}, {"balance": "square-root"}])
 @pytest.mark.parametrize("names", ["a", "abc"])
 def test_a_tail_or_a_balance_is_between_two_corpora(settings: dict[str, Any], names: str) -> None:

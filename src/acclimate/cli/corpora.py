@@ -152,9 +152,9 @@ def _take(
     if words_share is not None:
         return subsets.take_share_of_words(corpus, words_share, seed), ""
     assert few_shot is not None
-    found = subsets.few_shot(corpus, few_shot, seed)
-    short = ", ".join(f"{label} ({count})" for label, count in found.short.items())
-    return found.corpus, f"; fewer than {few_shot} examples exist of {short}" if short else ""
+    found, rare = subsets.few_shot(corpus, few_shot, seed)
+    short = ", ".join(f"{label} ({count})" for label, count in rare.items())
+    return found, f"; fewer than {few_shot} examples exist of {short}" if short else ""
 
 
 def split_command(

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from acclimate.data.corpus import Corpus, Sentence
@@ -247,12 +247,6 @@ class Alternating(Stream):
     def __post_init__(self) -> None:
         if not self.corpora:
             raise ValueError("There is no corpus to take turns: give one at least.")
-        if not 0 < self.mix_rate < inf:
-            raise ValueError(f"The mix rate is a share of the source's batches: above 0, not {self.mix_rate}.")
-        if not 0 <= self.tail <= 1:
-            raise ValueError(f"The tail is a share of the target's batches: from 0 to 1, not {self.tail}.")
-        if self.balance not in ("none", "square-root"):
-            raise ValueError(f"The balance is 'none' or 'square-root', not {self.balance!r}.")
         if (self.tail or self.balance != "none") and len(self.corpora) != 2:
             names = ", ".join(self.corpora)
             raise ValueError(f"A tail or a balance needs two corpora, a source and a target, not: {names}.")

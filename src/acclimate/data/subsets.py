@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from random import Random
 from typing import Literal
@@ -50,17 +50,9 @@ def take_share_of_words(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
     return _chosen(corpus, taken, f"{share:.4g} of words, seed {seed}")
 
 
-@dataclass(frozen=True, slots=True)
-class FewShot:
-    """A few examples of each label. `short` names the labels that have fewer than k in all, and how many they have."""
-
-    corpus: Corpus
-    k: int
-    short: Mapping[str, int]
-
-
-def few_shot(corpus: Corpus, k: int, seed: int = 0) -> FewShot:
+def few_shot(corpus: Corpus, k: int, seed: int = 0) -> tuple[Corpus, dict[str, int]]:
     """Sentences with at least `k` spans of each label (words, for plain tags); all there are where a label has fewer.
+    Also the labels that have fewer than k in all, and how many they have.
 
     Greedy: in round r = 1 … k each label, the rarest first, takes the next sentence of the seeded order that has it,
     until r of its spans are there. So `few_shot(k)` lies within `few_shot(k + 1)`, but it is not the smallest such set.
@@ -88,7 +80,7 @@ def few_shot(corpus: Corpus, k: int, seed: int = 0) -> FewShot:
                     taken.add(position)
                     counts.update(contents[position])
     short = {label: totals[label] for label in sorted(totals) if totals[label] < k}
-    return FewShot(_chosen(corpus, taken, f"{k}-shot, seed {seed}"), k, short)
+    return _chosen(corpus, taken, f"{k}-shot, seed {seed}"), short
 
 
 def split(

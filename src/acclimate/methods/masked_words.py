@@ -39,12 +39,6 @@ class Budget:
     samples: int = 1  # masks per batch, whose losses are averaged
     quick: bool = True  # policies may read the text in half precision
 
-    def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise ValueError(f"The share that is hidden must lie above 0 and be 1 at most, not {self.share}.")
-        if self.samples < 1:
-            raise ValueError(f"At least one mask must be drawn per batch, not {self.samples}.")
-
 
 class MaskedWords(Objective):
     """Cross-entropy of the hidden pieces, averaged over all of them."""

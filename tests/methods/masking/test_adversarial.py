@@ -209,11 +209,6 @@ def test_a_draw_is_of_the_size_that_the_puzzle_asks_for() -> None:
         assert (bandit(small_puzzle(50, 7)).sum(1) == 3).all()
 
 
-def test_an_impossible_rate_is_refused() -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Adversarial(4, beta=1.5)
-
-
 def test_a_row_with_nothing_to_hide_is_no_puzzle() -> None:
     bandit = Bandit(5)
     losses, posed = torch.tensor([5.0, 6.0, 7.0, 0.0]), torch.tensor([True, True, True, False])

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from acclimate.methods.masked_words import Budget
 from acclimate.methods.masking.masked_batch import Corruption, Hidden, MaskedBatch, hide, pose, word_beginnings
 from acclimate.methods.masking.policy import Policy, Uniform
 
@@ -87,12 +86,6 @@ def test_a_priority_of_minus_infinity_is_still_above_what_may_not_be_hidden() ->
 def test_words_begin_where_their_number_changes() -> None:
     words = torch.tensor([[-1, 3, 3, 4, 5, 5, -1, -1]])
     assert word_beginnings(words).tolist() == [[0, 1, 1, 3, 4, 4, 6, 7]]
-
-
-@pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
-def test_an_impossible_share_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match="must lie above 0"):
-        Budget(share)
 
 
 def corrupted(swapped: float, kept: float) -> tuple[Tensor, Tensor, Tensor]:

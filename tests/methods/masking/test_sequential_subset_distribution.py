@@ -196,8 +196,3 @@ def test_a_reward_that_never_changes_drives_the_gumbel_path_and_not_the_score_fu
 
 def assert_mean(numbers: Tensor, expected: float) -> None:
     assert numbers.mean().item() == pytest.approx(expected, abs=4 * numbers.std().item() / len(numbers) ** 0.5)
-
-
-def test_a_temperature_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="above 0, not 0"):
-        gumbel_path(law_of(torch.zeros(1, 3), 1), temperature=0)

@@ -49,10 +49,6 @@ class Adversarial(Policy):
     ) -> None:
         """`width` is that of the states."""
         super().__init__()
-        if not 0 <= beta <= 1:
-            raise ValueError(
-                f"The share of updates at which the adversary learns must lie between 0 and 1, not {beta}."
-            )
         self.generator = MaskGenerator(width, inner, dropout)
         self.beta, self.estimator = beta, estimator
         self.temperature, self.paper_boundary = temperature, paper_boundary

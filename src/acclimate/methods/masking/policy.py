@@ -70,8 +70,6 @@ class Mixture(Policy):
 
     def __init__(self, policy: Policy, share: float = 0.5) -> None:
         super().__init__()
-        if not 0 < share <= 1:
-            raise ValueError(f"The share of rows for {policy.name} must lie above 0 and be 1 at most, not {share}.")
         self.policy, self.share, self.rest = policy, share, Uniform()
         self.name = f"mix-{policy.name}"
         self._rows = torch.zeros(0, dtype=torch.long)  # of the last batch, those of the named policy
@@ -205,8 +203,6 @@ class PartOfSpeech(Policy):
         self, tagger: PartOfSpeechTagger, content: Sequence[str] = CONTENT, weight: float = 0.8, other: float = 0.2
     ) -> None:
         super().__init__()
-        if weight <= 0 or other < 0:
-            raise ValueError(f"The weights of content words ({weight}) and others ({other}) must not be below 0.")
         self.tagger, self.content, self.weight, self.other = tagger, frozenset(content), weight, other
         self._known: dict[tuple[str, ...], list[float]] = {}
 

@@ -302,8 +302,6 @@ def gumbel_path(
     """Draw a subset by Gumbel noise on the log probabilities of yes and no at each place, and soften each choice to a
     softmax of the same numbers (Algorithm 2, equations 15 and 16). Learning from `log_product` times a reward is
     biased; prefer the score function."""
-    if not temperature > 0:
-        raise ValueError(f"The temperature must be above 0, not {temperature}.")
     noise = _gumbel_difference(distribution, generator)
     left = distribution.sizes  # (row)
     log_product = distribution.yes.new_zeros(len(distribution.yes))
