@@ -261,7 +261,10 @@ def select_text(
         stored, text = stored + more_stored, text + more_text
         watch(stored, size, text)
 
-    tasks = ((some, best.least_score) for some in _together(pieces))  # later ones are asked for better lines
+    together = list(_together(pieces))
+    tasks = ((some, best.least_score) for some in together)  # later ones are asked for better lines
+    if executor is None:
+        jobs = min(jobs or 1, len(together))
     for result in _results(partial(best_of_pieces, target, criteria), tasks, executor, jobs, report):
         best.offer(result.best)
         best.least_score = max(best.least_score, result.least_score)
@@ -303,7 +306,7 @@ def _results(
     report: Callable[[int, int], None],
 ) -> Iterator[TaskResult]:
     """What each task found, in any order: by the executor that was given, by new processes, or here."""
-    if executor is None and (jobs or 1) < 2:
+    if executor is None and jobs == 1:
         try:
             yield from (call(task, report) for task in tasks)
         finally:
