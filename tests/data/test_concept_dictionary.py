@@ -20,7 +20,7 @@ ANY = Groups.load("none", single="X")
 
 
 def dictionary(*names: str, groups: Groups = ANY, **options: Any) -> ConceptDictionary:
-    return ConceptDictionary.of([[Concept(name) for name in names]], groups, **options)
+    return ConceptDictionary([[Concept(name) for name in names]], groups, **options)
 
 
 def found(names: list[str], text: str, **options: Any) -> list[str]:
@@ -116,7 +116,7 @@ def test_a_name_with_two_labels_goes_to_the_concept_whose_main_name_it_is() -> N
         Concept("cold", (), ("Sign or Symptom",)),
         Concept("shivering", ("chill",), ("T184",)),
     ]
-    finder = ConceptDictionary.of([concepts], groups)
+    finder = ConceptDictionary([concepts], groups)
     assert finder.notes.conflicts == [
         NameConflict("cold", "SYMPTOM", "DISEASE"),
         NameConflict("chill", "DISEASE", "SYMPTOM"),
@@ -128,7 +128,7 @@ def test_a_name_with_two_labels_goes_to_the_concept_whose_main_name_it_is() -> N
 def test_a_concept_of_two_types_gets_the_first_label_and_is_told() -> None:
     groups = Groups.load("table-12")
     concept = Concept("delirium", (), ("Finding", "T048", "T047"))
-    finder = ConceptDictionary.of([[concept]], groups)
+    finder = ConceptDictionary([[concept]], groups)
     assert finder.notes.conflicts == [NameConflict("delirium", "SYMPTOM", "DISEASE")]
     assert labels_of(finder, "delirium") == ["SYMPTOM"]
 
@@ -140,7 +140,7 @@ def test_names_that_differ_in_capitals_are_kept_apart() -> None:
         Concept("aids", (), ("tool",)),
         Concept("many other names", (), ("x",)),
     ]
-    finder = ConceptDictionary.of([concepts], groups)
+    finder = ConceptDictionary([concepts], groups)
     assert labels_of(finder, "AIDS") == ["disease"]
     assert labels_of(finder, "aids") == labels_of(finder, "Aids") == ["tool"]
     assert not finder.notes.conflicts
@@ -148,16 +148,16 @@ def test_names_that_differ_in_capitals_are_kept_apart() -> None:
 
 def test_types_outside_of_the_map_are_dropped_or_kept() -> None:
     concepts = [Concept("rat", ("mouse",), ("Mammal",)), Concept("asthma", (), ("disease or syndrome",))]
-    finder = ConceptDictionary.of([concepts], Groups.load())
+    finder = ConceptDictionary([concepts], Groups.load())
     assert finder.notes.other_types == {"Mammal": 2}
     assert finder.find(["rat"]) == []
     kept = Groups.load(others="keep")
-    finder = ConceptDictionary.of([concepts], kept)
+    finder = ConceptDictionary([concepts], kept)
     assert labels_of(finder, "mouse") == ["Mammal"]
     with pytest.raises(InputError, match=r"none of the types .*Mammal \(2\)"):
-        ConceptDictionary.of([concepts[:1]], Groups.load())
+        ConceptDictionary([concepts[:1]], Groups.load())
     with pytest.raises(InputError, match="have no types"):
-        ConceptDictionary.of([[Concept("rat")]], Groups.load())
+        ConceptDictionary([[Concept("rat")]], Groups.load())
 
 
 def test_table_12_is_as_printed() -> None:

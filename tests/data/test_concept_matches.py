@@ -17,7 +17,7 @@ Match = tuple[int, int, str]
 
 def matches(rows: list[tuple[str, ...]], text: list[str]) -> list[Match]:
     concepts = [Concept(" ".join(row)) for row in rows]
-    dictionary = ConceptDictionary.of([concepts], Groups(single="X"), case="lower", shortest=1)
+    dictionary = ConceptDictionary([concepts], Groups(single="X"), case="lower", shortest=1)
     return [(mention.start, mention.end, mention.name) for mention in dictionary.find(text)]
 
 

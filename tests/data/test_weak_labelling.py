@@ -37,7 +37,7 @@ CONCEPTS = [
 
 
 def labeller(concepts: Sequence[Concept] = CONCEPTS, **options: Any) -> Labeller:
-    return Labeller(ConceptDictionary.of([concepts], GROUPS), **options)
+    return Labeller(ConceptDictionary([concepts], GROUPS), **options)
 
 
 def sentence(text: str, document: str | None = None, tags: str | None = None) -> Sentence:

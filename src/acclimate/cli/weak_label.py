@@ -70,7 +70,7 @@ def weak_label_command(
     types = (type for each in listed for concept in each for type in concept.types)
     how = settings.others, settings.label
     grouped = Groups.suited_to(types, *how) if groups == AUTO_GROUPS else Groups.load(groups, *how)
-    dictionary = ConceptDictionary.of(
+    dictionary = ConceptDictionary(
         listed,
         grouped,
         case=settings.case,

@@ -125,9 +125,7 @@ def held_out_text(files: Iterable[str | Path], choice: TextChoice) -> Iterator[s
         yield from filter(choice.is_held_out, paragraphs(file))
 
 
-def write_pieces(
-    text: Iterable[str], tokenizer: Any, place: Path, report: Callable[[int], None] = lambda pieces: None
-) -> int:
+def write_pieces(text: Iterable[str], tokenizer: Any, place: Path) -> int:
     """All paragraphs as one long row of piece numbers in a file, each closed by the separator. Returns how many."""
     kind = np.uint16 if len(tokenizer) <= 2**16 else np.uint32
     backend = tokenizer.backend_tokenizer
@@ -138,7 +136,6 @@ def write_pieces(
             pieces = np.array([piece for row in rows if row for piece in (*row, tokenizer.sep_token_id)], kind)
             pieces.tofile(file)
             written += len(pieces)
-            report(written)
     return written
 
 

@@ -37,7 +37,7 @@ class WeakLabels(Settings):
 def weakly_labelled(corpus: Corpus, settings: WeakLabels) -> Corpus:
     """The same text under the dictionary's labels."""
     groups = Groups.load(settings.groups, single=settings.label)
-    dictionary = ConceptDictionary.of(map(load_concepts, settings.concepts), groups)
+    dictionary = ConceptDictionary(map(load_concepts, settings.concepts), groups)
     return Corpus.of(Labeller(dictionary).label(corpus.unlabelled()), f"{corpus.name}, weak labels")
 
 

@@ -12,6 +12,7 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -61,9 +62,6 @@ class DictionaryNotes:
     conflicts: list[NameConflict] = field(default_factory=list)
 
 
-_MOST_REMEMBERED = 1 << 20  # different words whose atoms are kept
-
-
 @dataclass(frozen=True, slots=True)
 class _Name:
     text: str
@@ -73,40 +71,33 @@ class _Name:
 
 
 class ConceptDictionary:
-    """Names of concepts, ready to be found; build it with `ConceptDictionary.of`. `notes` tell what became of the
-    names.
+    """Names of concepts, ready to be found. `notes` tell what became of them.
 
     A name with two labels gets that of the concept whose main name it is, or else of the one that comes first.
     """
 
-    def __init__(self, case: CasePolicy = "smart") -> None:
-        self.case = case
-        self.notes = DictionaryNotes()
-        self._names: dict[tuple[str, ...], list[_Name]] = {}  # by their atoms in lower case
-        self._lengths: dict[str, list[int]] = {}  # in atoms, of the names that begin with an atom
-        self._atoms: dict[str, list[str]] = {}  # of words, in lower case
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         sources: Iterable[Iterable[Concept]],
         groups: Groups,
         *,
         case: CasePolicy = "smart",
         shortest: int = 2,
         exclude: Iterable[str] = (),
-    ) -> ConceptDictionary:
+    ) -> None:
         """The names of all concepts whose type has a label.
 
         shortest: the fewest letters and digits of a name. exclude: names to leave out.
         """
-        dictionary = cls(case)
-        unwanted = {_folded(name) for name in exclude}
+        self.case = case
+        self.notes = DictionaryNotes()
+        self._names: dict[tuple[str, ...], list[_Name]] = {}  # by their atoms in lower case
+        self._lengths: dict[str, list[int]] = {}  # in atoms, of the names that begin with an atom
+        unwanted = set(map(_folded, exclude))
         for concept in chain.from_iterable(sources):
-            dictionary._add_concept(concept, groups, shortest, unwanted)
-        if not dictionary._names:
-            raise _nothing_left(dictionary.notes, groups)
-        return dictionary
+            self._add_concept(concept, groups, shortest, unwanted)
+        if not self._names:
+            raise _nothing_left(self.notes, groups)
 
     def __len__(self) -> int:
         """How many different names can be found."""
@@ -117,11 +108,7 @@ class ConceptDictionary:
         text: list[str] = []
         word_at: list[int] = []  # by atom: the number of the word that it begins, or -1
         for place, word in enumerate(words):
-            own = self._atoms.get(word)
-            if own is None:
-                if len(self._atoms) >= _MOST_REMEMBERED:
-                    self._atoms.clear()
-                own = self._atoms[word] = [atom.lower() for atom in atoms(word)]
+            own = _folded(word)
             text += own
             word_at += [place, *[-1] * (len(own) - 1)][: len(own)]
         word_at.append(len(words))
@@ -136,7 +123,7 @@ class ConceptDictionary:
                     mentions.append(Mention(start, end, name.label, name.text))
         return mentions
 
-    def _add_concept(self, concept: Concept, groups: Groups, shortest: int, unwanted: set[str]) -> None:
+    def _add_concept(self, concept: Concept, groups: Groups, shortest: int, unwanted: set[tuple[str, ...]]) -> None:
         self.notes.concepts += 1
         self.notes.names += len(concept.names)
         type, label = groups.choose(concept.types)
@@ -158,7 +145,7 @@ class ConceptDictionary:
                 self._add(_Name(text, label, text == concept.name, written))
 
     def _add(self, name: _Name) -> None:
-        key = tuple(atom.lower() for atom in atoms(name.text))
+        key = _folded(name.text)
         lengths = self._lengths.setdefault(key[0], [])
         if len(key) not in lengths:
             insort(lengths, len(key))
@@ -186,8 +173,10 @@ def _fitting(names: Sequence[_Name], words: Sequence[str]) -> _Name | None:
     return next((name for name in names if name.written is None), None)
 
 
-def _folded(name: str) -> str:
-    return " ".join(atoms(name)).lower()
+@lru_cache(maxsize=1 << 20)
+def _folded(name: str) -> tuple[str, ...]:
+    """Its atoms in lower case."""
+    return tuple(atom.lower() for atom in atoms(name))
 
 
 def _nothing_left(notes: DictionaryNotes, groups: Groups) -> InputError:

@@ -37,31 +37,21 @@ Choice = Mapping[Span, Mention]
 """Entities of a sentence, and what takes their place."""
 
 
-def replaced_spans(sentence: Sentence, choice: Choice) -> list[Span]:
-    """Where each entity of the sentence stands after the replacement."""
-    spans = []
-    shift = 0
-    for old in sentence.spans:
-        size = old.end - old.start
-        length = len(choice[old]) if old in choice else size
-        spans.append(Span(old.start + shift, old.start + shift + length, old.label))
-        shift += length - size
-    return spans
-
-
 def replace_entities(sentence: Sentence, choice: Choice, scheme: Scheme = "IOB2") -> Sentence:
     """The sentence with other entities of the same type in place of some, and tags for the new length."""
     words: list[str] = []
+    spans: list[Span] = []
     outside: list[str] = []  # the tags of words outside of spans, which may be open
     reached, tags = 0, sentence.tags or (OUTSIDE,) * len(sentence)
     for span in sentence.spans:
+        words += sentence.words[reached : span.start]
         filling = choice.get(span, sentence.words[span.start : span.end])
-        words += (*sentence.words[reached : span.start], *filling)
+        spans.append(Span(len(words), len(words) + len(filling), span.label))
+        words += filling
         outside += (*tags[reached : span.start], *(OUTSIDE for _ in filling))
         reached = span.end
     words += sentence.words[reached:]
     outside += tags[reached:]
-    spans = replaced_spans(sentence, choice)
     return sentence.with_words(words, keep_open(tags_from_spans(spans, len(words), scheme), outside))
 
 
@@ -132,31 +122,20 @@ class Variant:
     original: Sentence
     choice: Choice
 
-    @property
-    def changed(self) -> list[tuple[Span, Span]]:
-        """Where each replaced entity stood, and where its donor stands."""
-        new = replaced_spans(self.original, self.choice)
-        return [pair for pair in zip(self.original.spans, new, strict=True) if pair[0] in self.choice]
-
     def __str__(self) -> str:
         """The sentence with what was changed in brackets: `in [LOC San Francisco → Oslo] .`"""
         words: list[str] = []
         reached = 0
-        for old, new in self.changed:
-            before = " ".join(self.original.words[old.start : old.end])
-            after = " ".join(self.sentence.words[new.start : new.end])
-            words += [*self.sentence.words[reached : new.start], f"[{new.label} {before} → {after}]"]
-            reached = new.end
-        return " ".join([*words, *self.sentence.words[reached:]])
+        for span, donor in sorted(self.choice.items()):
+            before = " ".join(self.original.words[span.start : span.end])
+            words += [*self.original.words[reached : span.start], f"[{span.label} {before} → {' '.join(donor)}]"]
+            reached = span.end
+        return " ".join([*words, *self.original.words[reached:]])
 
 
 def noted_variant(variant: Variant) -> dict[str, Any]:
     """The original with the entities that were replaced, each with its donor."""
-    edits = [
-        WordEdit(span.start, span.end, variant.choice[span], span.label)
-        for span in variant.original.spans
-        if span in variant.choice
-    ]
+    edits = [WordEdit(span.start, span.end, donor, span.label) for span, donor in sorted(variant.choice.items())]
     return noted_row(variant.original.words, edits, variant.side)
 
 
@@ -296,7 +275,7 @@ class _Draw:
 def _report(
     corpus: Corpus, partners: Mapping[str, Sequence[Mention]], each: int, usable: int, made: Sequence[Sequence[Variant]]
 ) -> SideReport:
-    replaced = Counter(new.label for row in made for variant in row for _, new in variant.changed)
+    replaced = Counter(span.label for row in made for variant in row for span in variant.choice)
     return SideReport(
         name=corpus.name,
         sentences=len(corpus),

@@ -81,8 +81,9 @@ class MaskedBatch:
     def changed(self, change: Callable[[Tensor], Tensor]) -> MaskedBatch:
         """The same change made to all that has rows."""
         names = ("pieces", "allowed", "sizes", "ordinary", "attention", "first", "words")
-        values = {name: getattr(self, name) for name in names}
-        return replace(self, **{name: change(value) for name, value in values.items() if value is not None})
+        values = ((name, getattr(self, name)) for name in names)
+        changed: dict[str, Any] = {name: change(value) for name, value in values if value is not None}
+        return replace(self, **changed)
 
     def some(self, rows: Tensor) -> MaskedBatch:
         """The batch of some rows only."""

@@ -107,9 +107,6 @@ def _units(runs: Sequence[range], count: int) -> list[range]:
     return [*runs, *(range(word, word + 1) for word in range(count) if word not in inside)]
 
 
-Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
 @dataclass(frozen=True)
 class Room:
     """How many places of a sentence are to be hidden, and how many each of its words takes."""
@@ -137,7 +134,8 @@ class RunsOfWords(Policy):
         dice = np.random.default_rng(int(torch.randint(2**62, ())))  # follows torch's state, which is saved
         rooms = room_of(batch) if self._asks(batch) else [None] * len(batch.originals)
         pairs = zip(batch.originals, rooms, strict=True)
-        ranks = np.concatenate([_ranks(self._order(sentence.words, dice, room)) for sentence, room in pairs])
+        # where each word stands in the order: the inverse of a permutation sorts it
+        ranks = np.concatenate([np.argsort(self._order(sentence.words, dice, room)) for sentence, room in pairs])
         return batch.spread(torch.from_numpy(-ranks).float().to(batch.pieces.device, non_blocking=True))
 
 
@@ -177,9 +175,3 @@ def room_of(batch: MaskedBatch) -> list[Room]:
     ends = np.cumsum(lengths)
     parts = np.split(sizes, ends[:-1])
     return [Room(budget, part.tolist()) for budget, part in zip(budgets.tolist(), parts, strict=True)]
-
-
-def _ranks(order: Sequence[int]) -> Numbers:
-    ranks = np.empty(len(order), np.int64)
-    ranks[np.asarray(order, np.int64)] = np.arange(len(order))
-    return ranks
