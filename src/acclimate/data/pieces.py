@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acclimate.data.selection.word_numbers import ranges
-
 if TYPE_CHECKING:  # a compact tagger reads pieces without torch
     from torch import Tensor
 
@@ -163,6 +161,13 @@ class Pieces:
                 rows.append((begin, end, end - begin))
         from_word, to_word, kept = np.array(rows).T
         return from_word, to_word, kept
+
+
+def ranges(starts: Numbers, counts: Numbers) -> Numbers:
+    """The numbers from each start on, as many as it counts: [5, 8], [2, 3] → 5 6 8 9 10."""
+    numbers: Numbers = np.repeat(starts - (counts.cumsum() - counts), counts)
+    numbers += np.arange(len(numbers))
+    return numbers
 
 
 def _valid(word: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from acclimate.data.pieces import ranges
 from acclimate.data.readers.source import Tokenize
 from acclimate.data.words import split_words
 
@@ -192,14 +193,6 @@ def sums(counts: NDArray[np.generic]) -> Numbers:
     total: Numbers = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=total[1:])
     return total
-
-
-def ranges(starts: Numbers, counts: Numbers) -> Numbers:
-    """The numbers from each start on, as many as it counts: [5, 8], [2, 3] → 5 6 8 9 10."""
-    borders = sums(counts)
-    places: Numbers = np.repeat(starts - borders[:-1], counts)
-    places += np.arange(borders[-1])
-    return places
 
 
 @dataclass(frozen=True)
