@@ -27,12 +27,13 @@ def test_the_table_shows_every_run_and_the_parts_of_a_mixture() -> None:
     assert "  c, by entropy" in render_masks(STATISTICS)
 
 
-def test_more_periods_than_fit_are_shown_below_each_other() -> None:
-    found = mask_statistics({"a": [row("[new]", update=25)]}, YARDSTICKS, every=1)
-    assert render_masks(found).count("density ratio of the hidden words, up to update") == 3
+def test_every_period_has_a_row_and_every_run_a_column() -> None:
+    table = render_masks(STATISTICS).split("\n\n")[1].splitlines()
+    assert table[1].split() == ["up", "to", "update", "a", "b", "c", "c,", "by", "entropy", "c,", "by", "random"]
+    assert [line.split()[:3] for line in table[2:]] == [["10", "1.000", "0.000"], ["20", "0.000", "-"]]
 
 
 def test_without_yardsticks_there_is_an_overview_all_the_same() -> None:
     shown = render_masks(mask_statistics(RUNS))
-    assert "up to update" not in shown
+    assert "density ratio of the hidden words" not in shown
     assert "parts of speech" not in shown

@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from acclimate.analysis.masks import MaskedRow, mask_statistics, read_masks
-from acclimate.analysis.run_records import ChangedRow, How, how, read_changes
+from acclimate.analysis.masks import mask_statistics
+from acclimate.analysis.run_records import ChangedRow, How, MaskedRow, how, read_changes, read_masks
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
 from acclimate.evaluation.counts import pair_up

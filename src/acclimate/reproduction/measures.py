@@ -12,8 +12,8 @@ from statistics import fmean
 from typing import Any, Literal, cast
 
 from acclimate.analysis.curves import Evaluation, ScoreCurve, Series, StageCurves, read_curves
-from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics, read_masks
-from acclimate.analysis.run_records import read_records, record_files
+from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics
+from acclimate.analysis.run_records import read_masks, read_records, record_files
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
 from acclimate.analysis.text_comparison import corpus_statistics, vocabulary_overlap
 from acclimate.data.collocations import build_collocations

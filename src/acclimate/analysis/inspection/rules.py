@@ -128,7 +128,7 @@ def other_recipes(facts: Facts) -> Suggestion | None:
         why = "With 100 labelled sentences on each of seven targets datnet was 0.5 F1 above learning both corpora "
         why += "together (7 below on tweets, 6 above on contracts), pdaln level with it, la-dtl below "
         why += f"({BOARD})."
-    text = f"Compare it with others: {', '.join(names)}."
+    text = f"Compare other recipes: {', '.join(names)}."
     return Suggestion("other_recipes", text, why, tuple(facts.adapt(name) for name in names))
 
 
