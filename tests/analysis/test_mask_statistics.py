@@ -26,6 +26,10 @@ from acclimate.data.problems import InputError
 NEWS, POSTS = corpus("the [Bank] rose", "the match"), corpus("the [bank] lol", "omg the loan", name="posts")
 
 
+def mean(ratio: DensityRatio, words: list[str]) -> float:
+    return sum(map(ratio, words)) / len(words)
+
+
 def statistics(*rows: MaskedRow, every: int | None = None, **yardsticks: object) -> MaskStatistics:
     (found,) = mask_statistics({"a": rows}, Yardsticks(**yardsticks), every=every)  # type: ignore[arg-type]
     return found
@@ -46,8 +50,8 @@ def test_the_density_ratio_of_hidden_words_stands_beside_that_of_all() -> None:
     found = statistics(*rows, source=NEWS, target=POSTS).everything.density_ratio
     ratio = DensityRatio.of(NEWS, POSTS)
     assert found is not None
-    assert found.hidden == pytest.approx(ratio.mean(["lol", "bank"]))
-    assert found.overall == pytest.approx(ratio.mean(["the", "lol", "rose", "omg", "the", "bank"]))
+    assert found.hidden == pytest.approx(mean(ratio, ["lol", "bank"]))
+    assert found.overall == pytest.approx(mean(ratio, ["the", "lol", "rose", "omg", "the", "bank"]))
 
 
 WORDS = st.sampled_from(["the", "bank", "lol", "omg", "loan", "rose"])
@@ -73,11 +77,11 @@ def test_periods_are_means_over_their_own_rows(rows: list[MaskedRow], every: int
         inside = [row for row in rows if period.first <= row.update <= period.last]
         hidden = [word for row in inside for word in row.hidden_words]
         shown = None if period.density_ratio is None else period.density_ratio.hidden
-        assert shown == (pytest.approx(ratio.mean(hidden)) if hidden else None)
+        assert shown == (pytest.approx(mean(ratio, hidden)) if hidden else None)
         assert period.hidden == len(hidden)
         if period.density_ratio is not None:
             words = [word for row in inside for word in row.words]
-            assert period.density_ratio.overall == pytest.approx(ratio.mean(words))
+            assert period.density_ratio.overall == pytest.approx(mean(ratio, words))
     assert sum(period.hidden for period in found.everything.periods) == found.everything.hidden
 
 

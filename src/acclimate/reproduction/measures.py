@@ -15,7 +15,7 @@ from acclimate.analysis.curves import Evaluation, ScoreCurve, Series, StageCurve
 from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics
 from acclimate.analysis.run_records import read_masks, read_records, record_files
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
-from acclimate.analysis.text_comparison import corpus_statistics, vocabulary_overlap
+from acclimate.analysis.text_comparison import Overlap, corpus_statistics, frequent_words
 from acclimate.data.collocations import build_collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -299,8 +299,8 @@ def _sizes(corpora: Sequence[Corpus], _: Settings) -> Figures:
 def _overlap(corpora: Sequence[Corpus], options: OverlapSettings) -> Figures:
     if len(corpora) != 2:
         raise InputError(f"the overlap is of two corpora, not of {len(corpora)}.")
-    pair: Mapping[str, Corpus] = {"one": corpora[0], "other": corpora[1]}
-    return {"words shared, %": vocabulary_overlap(pair, least_sentences=options.least_sentences).percents[0][1]}
+    one, other = (frequent_words(corpus, options.least_sentences) for corpus in corpora)
+    return {"words shared, %": Overlap.of({"one": one, "other": other}).percents[0][1]}
 
 
 def _collocations(corpora: Sequence[Corpus], options: CollocationSettings) -> Figures:
