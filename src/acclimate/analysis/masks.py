@@ -8,7 +8,7 @@ pieces, a word of several pieces is hidden more often by chance.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import count, islice
@@ -21,7 +21,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import CsvRow
 from acclimate.evaluation.seen import Vocabulary
-from acclimate.evaluation.table import Row, align
+from acclimate.evaluation.table import align_records
 
 if TYPE_CHECKING:
     from acclimate.inference.part_of_speech import PartOfSpeechTagger
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Words = tuple[str, ...]
 PARTS_OF_SPEECH = ("ADJ", "VERB", "NOUN", "PROPN", "PRON", "ADV", "others")  # the paper counts PROPN among the others
 EVERYTHING = "all"
-UNKNOWN = "-"
 ROWS_AT_ONCE = 512
 _WORDS, _RATIO, _UNSEEN = "words", "density ratio", "unseen"
 
@@ -250,69 +249,22 @@ def period_length(updates: int) -> int:
 
 
 def render_masks(statistics: Sequence[MaskStatistics]) -> str:
-    """All runs side by side: an overview, the periods, the parts of speech."""
-    parts = [_overview(statistics), _periods(statistics), _parts_of_speech(statistics)]
-    return "\n\n".join("\n".join(part) for part in parts if part)
-
-
-def _groups(statistics: Sequence[MaskStatistics]) -> Iterator[tuple[str, MaskStatistics, HiddenWords]]:
-    """Every run, and below it the parts of a mixture."""
-    for run in statistics:
-        for by, group in run.groups.items():
-            yield run.run if by == EVERYTHING else f"  {run.run}, by {by}", run, group
-
-
-def _overview(statistics: Sequence[MaskStatistics]) -> list[str]:
-    table: list[Row] = [("", "policy", "updates", "rows", "hidden", "density ratio", "% unseen")]
-    for name, run, group in _groups(statistics):
-        figures = [_beside(group.density_ratio, 1, 3), _beside(group.unseen, 100, 1)]
-        policy = run.policy if group is run.everything else ""
-        table.append((name, policy, f"{run.updates:,}", f"{group.rows:,}", f"{group.hidden:,}", *figures))
-    return [*align(table), "in brackets: what a blind choice of as many places of each row would give"]
-
-
-def _beside(compared: Compared | None, factor: int, digits: int) -> str:
-    if compared is None:
-        return UNKNOWN
-    return f"{factor * compared.hidden:.{digits}f} ({factor * compared.blind:.{digits}f})"
-
-
-def _periods(statistics: Sequence[MaskStatistics]) -> list[str]:
-    """A row for each period, a column for each run and each part of a mixture."""
-    if all(run.everything.density_ratio is None for run in statistics):
-        return []
-    table: list[Row] = [("up to update", *(name.strip() for name, _, _ in _groups(statistics)))]
-    for number in range(max(len(run.everything.periods) for run in statistics)):
-        own = [group.periods[number] if number < len(group.periods) else None for _, _, group in _groups(statistics)]
-        ratios = [None if period is None else period.density_ratio for period in own]
-        cells = [UNKNOWN if ratio is None else f"{ratio.hidden:.3f}" for ratio in ratios]
-        table.append((f"{(number + 1) * statistics[0].every:,}", *cells))
-    return ["density ratio of the hidden words", *align(table)]
-
-
-def _parts_of_speech(statistics: Sequence[MaskStatistics]) -> list[str]:
-    table: list[Row] = [("", *PARTS_OF_SPEECH)]
-    for name, run, group in _groups(statistics):
-        shares = group.parts_of_speech
-        if shares is not None:
-            lines = {name: "hidden"}
-            if group is run.everything:
-                lines |= {"  a blind choice": "blind", "  all words": "overall"}
-            for line, side in lines.items():
-                table.append((line, *(f"{100 * getattr(share, side):.1f}" for share in shares.values())))
-    return ["parts of speech of the hidden words (%)", *align(table)] if len(table) > 1 else []
+    """The tables of all runs side by side, for people."""
+    tables = mask_tables(statistics)
+    parts = [f"{name}\n" + "\n".join(align_records(rows)) for name, rows in tables.items() if rows]
+    about = "blind: what a choice of as many places of each row by chance would give; of all: all words of these rows"
+    return "\n\n".join([*parts, about])
 
 
 def mask_tables(statistics: Sequence[MaskStatistics]) -> dict[str, list[CsvRow]]:
-    """Three tables: an overview, the periods, the parts of speech."""
+    """Three tables: an overview, the density ratio by period, parts of speech. A mixture is split by policy, too."""
     tables: dict[str, list[CsvRow]] = {"overview": [], "periods": [], "parts-of-speech": []}
     for run in statistics:
         for by, group in run.groups.items():
-            head = {"run": run.run, "policy": run.policy, "by": by}
-            row: dict[str, Any] = {**head, "rows": group.rows, "words": group.words, "hidden": group.hidden}
-            for name in ("density_ratio", "unseen"):
-                row |= _figures(name, getattr(group, name))
-            tables["overview"].append(row)
+            head = {"run": run.run, "by": run.policy if by == EVERYTHING else by}
+            counts = {"updates": run.updates, "rows": group.rows, "words": group.words, "hidden": group.hidden}
+            of_hidden = {**_figures("density_ratio", group.density_ratio), **_figures("unseen", group.unseen)}
+            tables["overview"].append({**head, **counts, **of_hidden})
             for period in group.periods:
                 place = {"first": period.first, "last": period.last, "hidden": period.hidden}
                 tables["periods"].append({**head, **place, **_figures("density_ratio", period.density_ratio)})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from rich.cells import cell_len
 
@@ -103,3 +104,17 @@ def align(rows: Sequence[Row], words: int = 1) -> list[str]:
         ]
         lines.append("  ".join(padded).rstrip())
     return lines
+
+
+def align_records(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Records of the same keys as a table: names as its head, words left of the figures."""
+    columns = list(records[0])
+    words = sum(isinstance(records[0][name], str) for name in columns)
+    head = [name.replace("_", " ") for name in columns]
+    return align([head, *([_cell(record[name]) for name in columns] for record in records)], words)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
