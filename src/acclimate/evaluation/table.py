@@ -47,7 +47,7 @@ def sections(scores: Scores) -> Iterator[tuple[str, list[Row]]]:
     overall = [row("all spans (micro)" if scores.typeless else "all words (micro)", scores.span)]
     overall.append(row("mean over labels (macro)", scores.macro))
     if scores.typeless is not None:  # plain tags have no borders, and their tokens are the first row already
-        overall += [row("borders only (typeless)", scores.typeless), row("words not O (token)", scores.token.tally)]
+        overall += [row("borders only (typeless)", scores.typeless), row("words not O (token)", scores.token)]
     yield "", overall
     yield "by label", [row(f"  {label}", tally) for label, tally in scores.by_label.items()]
     if scores.unseen is not None:
@@ -55,7 +55,6 @@ def sections(scores: Scores) -> Iterator[tuple[str, list[Row]]]:
     groups = {
         f"short (up to {scores.by_length.mean_length:.1f} words)": scores.by_length.short,
         f"long (over {scores.by_length.mean_length:.1f} words)": scores.by_length.long,
-        **{f"{name} words": group for name, group in scores.by_length.buckets.items()},
     }
     yield "by sentence length", [row(f"  {name}", group.span) for name, group in groups.items() if group.sentences]
 
