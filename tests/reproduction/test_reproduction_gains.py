@@ -13,7 +13,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.reproduction.measures import Finished
 from acclimate.reproduction.results import Figure, Gain, Reproduction, gains
 from acclimate.reproduction.table import cells_of, find_table
-from acclimate.reproduction.writing import SAME, change_rows, csv_rows, markdown
+from acclimate.reproduction.writing import SAME, change_records, figure_records, markdown
 
 WITH, WITHOUT = "MSLM", "MSLM, no weights"
 EVEN, UNEVEN = (0.5, 0.5), (0.6, 0.4)
@@ -68,7 +68,7 @@ def test_rows_that_differ_in_more_are_two_trainings(news: Corpus) -> None:
 
 def test_the_page_says_so_in_the_place_of_a_p_value(news: Corpus) -> None:
     found = gains_of(news, {"BC2GM": [EVEN], "JNLPBA": [UNEVEN], "NCBI-disease": [UNEVEN]})
-    page = markdown(Reproduction(find_table("mslm-table6"), "full", (1,), (), (), tuple(found)), [])
+    page = markdown(Reproduction(find_table("mslm-table6"), "full", (1,), (), (), tuple(found)))
     assert f"| {WITHOUT}, BC2GM | {WITH} | -100.00 |  | {SAME} |" in page
     assert page.count(SAME) == 1
     assert f"| {WITHOUT}, mean of columns | {WITH} | -100.00 |" in page
@@ -82,14 +82,14 @@ def test_a_spreadsheet_has_the_changes_and_what_the_paper_prints_of_them(news: C
         finished["PDALN", column, 1] = Ready(news, news, None)
         finished["w/o L_c", column, 1] = Ready(news, nothing, None)
     found = Reproduction(table, "full", (1,), (), (), tuple(gains(table, cells_of(table), (1,), finished)))
-    rows = [(row["row"], row["column"], row["figure"], row["mean"], row["paper"]) for row in change_rows(found)]
+    rows = [(row["row"], row["column"], row["figure"], row["mean"], row["paper"]) for row in change_records(found)]
     assert rows == [
         ("w/o L_c", "SciTech", "against PDALN", -100.0, "-0.56 (-0.56 / -0.57)"),
         ("w/o L_c", "Wikigold", "against PDALN", -100.0, "-1.20 (-1.22 / -1.18)"),
         ("w/o L_c", "mean of columns", "against PDALN", -100.0, None),
     ]
-    figures = csv_rows(replace(found, figures=(Figure("PDALN", "SciTech", "span f1", "span f1", (1.0,)),)))
-    assert list(figures[0]) == list(change_rows(found)[0])
+    figures = next(figure_records(replace(found, figures=(Figure("PDALN", "SciTech", "span f1", "span f1", (1.0,)),))))
+    assert list(figures) == list(next(change_records(found)))
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def reproduce(
     """Run the table of this name.
 
     data: a folder per data set with train, dev, test and unlabelled. At small scale bundled corpora stand in.
-    out: trainings go to `out/runs`, which tables share, and continue; the table to `out/NAME.md`, `.csv` and `.svg`.
+    out: trainings go to `out/runs`, which tables share, and continue; the table to `out/NAME.md`, `.csv` and `.html`.
     assignments: settings of all trainings, as `--set` takes them (`tagger.encoder=bert-base-cased`).
     """
     table, out = find_table(name), Path(out)

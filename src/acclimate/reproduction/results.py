@@ -40,6 +40,14 @@ class Figure:
         return Mean.of(known) if known else None
 
     @property
+    def value(self) -> float | None:
+        return None if self.mean is None else self.mean.mean
+
+    @property
+    def deviation(self) -> float | None:
+        return None if self.mean is None else self.mean.deviation
+
+    @property
     def text(self) -> str:
         """Mean ± deviation, and the best of several; `-` where no seed has a number (a curve never came so far)."""
         mean = self.mean
@@ -99,6 +107,10 @@ class Panel:
     places: tuple[str, ...]
     lines: Mapping[str, Mapping[str, Figure]]  # row: place: figure
 
+    def at(self, row: str, place: str) -> Figure:
+        """The figure there; one without a number where the table has none."""
+        return self.lines[row].get(place) or Figure(row, place, "", "")
+
 
 def panels(result: Reproduction) -> list[Panel]:
     """A panel for each measure with columns across; where a measure has many figures, one for each column instead."""
@@ -143,24 +155,23 @@ def printed(numbers: Printed, row: str, column: str, name: str, is_first: bool =
     return own if is_first else None
 
 
-_PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
-_NAMED = re.compile(rf"(?P<name>.+) (?P<number>{_PLAIN_NUMBER.pattern})")
+_SWEPT = re.compile(r"(?P<name>.+) (?P<number>\d+(\.\d+)?)")
 
 
 def by_sweep(panel: Panel) -> list[Panel]:
-    """Along the places or, where the rows alone are such numbers, along the rows. Any other panel as it is."""
-    if panel.across and not all(map(_PLAIN_NUMBER.fullmatch, panel.places)):
-        by_place: dict[str, dict[str, Figure]] = {place: {} for place in panel.places}
-        for row, line in panel.lines.items():
-            for place, figure in line.items():
-                by_place[place][row] = figure
-        turned = replace(panel, across="", places=tuple(panel.lines), lines=by_place)
-        for one in (panel, turned):
-            named: dict[str, dict[str, str]] = {}  # by name, each place and its number
-            for parts in filter(None, map(_NAMED.fullmatch, one.places)):
-                named.setdefault(parts["name"], {})[parts[0]] = parts["number"]
-            if named and sum(map(len, named.values())) == len(one.places):
-                return [_part(one, name, numbers) for name, numbers in named.items()]
+    """A panel for each name where all columns, or else all rows, are a name and a number; then lines run along the
+    numbers. Any other panel as it is."""
+    if not panel.across or all(place.replace(".", "").isdecimal() for place in panel.places):
+        return [panel]
+    columns_as_rows = {place: {row: panel.at(row, place) for row in panel.lines} for place in panel.places}
+    turned = replace(panel, across="", places=tuple(panel.lines), lines=columns_as_rows)
+    for one in (panel, turned):
+        swept = {place: parts for place in one.places if (parts := _SWEPT.fullmatch(place))}
+        if len(swept) == len(one.places):
+            by_name: dict[str, dict[str, str]] = {}  # by name, each place and its number
+            for place, parts in swept.items():
+                by_name.setdefault(parts["name"], {})[place] = parts["number"]
+            return [_part(one, name, numbers) for name, numbers in by_name.items()]
     return [panel]
 
 
