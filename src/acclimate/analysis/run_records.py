@@ -150,10 +150,6 @@ class ChangedRow:
     edits: tuple[WordEdit, ...]  # in order, none into another
     side: str | None = None
 
-    @property
-    def hows(self) -> set[How]:
-        return {how(edit) for edit in self.edits}
-
 
 def how(edit: WordEdit) -> How:
     if edit.by is None:

@@ -16,7 +16,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError, shorten
 from acclimate.evaluation.counts import mean, ratio
 from acclimate.evaluation.seen import fold, surface
-from acclimate.evaluation.table import Row, align
+from acclimate.evaluation.table import Row, align, align_records
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -76,17 +76,13 @@ class TermConfidences:
 
     def render(self) -> str:
         """The taggers, then the terms."""
-        table: list[Row] = [("", "confidence", "if right", "if wrong", "% right")]
-        for tagger in self.taggers:
-            figures = (tagger.confidence, tagger.confidence_if_right, tagger.confidence_if_wrong)
-            cells = ["-" if figure is None else f"{figure:.3f}" for figure in figures]
-            table.append((tagger.name, *cells, f"{100 * tagger.right:.1f}"))
-        lines = [f"{count(self.mentions, 'mention')} of {count(self.different_terms, 'term')}", *align(table)]
-        rows: list[Row] = [("", "mentions", *(str(number) for number in range(1, len(self.taggers) + 1)))]
-        for term in self.terms:
-            values = [f"{seen.confidence:.2f}" for seen in term.taggers]
-            rows.append((f"{shorten(term.term, 40)} ({term.label})", f"{term.mentions:,}", *values))
-        return "\n".join([*lines, "", "confidence by term (taggers in the order above)", *align(rows)])
+        terms: list[dict[str, Any]] = []
+        for row in self.terms:
+            seen = {tagger.name: own.confidence for tagger, own in zip(self.taggers, row.taggers, strict=True)}
+            terms.append({"": f"{shorten(row.term, 40)} ({row.label})", "mentions": row.mentions, **seen})
+        head = f"{count(self.mentions, 'mention')} of {count(self.different_terms, 'term')}"
+        taggers = align_records([asdict(tagger) for tagger in self.taggers])
+        return "\n".join([head, *taggers, "", "confidence by term", *align_records(terms)])
 
 
 def compare_term_confidences(

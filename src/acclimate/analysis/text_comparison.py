@@ -18,7 +18,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.words import STOP_WORDS
 from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.seen import fold
-from acclimate.evaluation.table import Row, align
+from acclimate.evaluation.table import align_records
 
 
 def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
@@ -199,12 +199,9 @@ class TextComparison:
 
     def render_top_words(self) -> list[str]:
         """The words that set the target apart, and how far apart the texts are, for people."""
-        table: list[Row] = [("", "density ratio", f"in {self.source}", f"in {self.target}")]
-        for item in self.top_words:
-            table.append((item.word, f"{item.density_ratio:.3f}", f"{item.in_source:,}", f"{item.in_target:,}"))
         title = f"words that set {self.target} apart from {self.source}"
         mean = f"mean density ratio over all its words: {self.distance:.3f} (0: the same mix of words, 1: none shared)"
-        return [title, *(align(table) if self.top_words else []), mean]
+        return [title, *align_records(list(map(asdict, self.top_words))), mean]
 
 
 def compare_text(corpora: Mapping[str, Corpus], *, least_sentences: int = 3, most: int = 10) -> TextComparison:

@@ -106,7 +106,9 @@ def align(rows: Sequence[Row], words: int = 1) -> list[str]:
 
 
 def align_records(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Records of the same keys as a table: names as its head, words left of the figures."""
+    """Records of the same keys as a table: names as its head, words left of the figures. Nothing of no record."""
+    if not records:
+        return []
     columns = list(records[0])
     words = sum(isinstance(records[0][name], str) for name in columns)
     head = [name.replace("_", " ") for name in columns]

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from acclimate.analysis.curves import Evaluation, ScoreCurve, Series, StageCurves, read_curves
 from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics
-from acclimate.analysis.run_records import read_masks, read_records, record_files
+from acclimate.analysis.run_records import read_masks
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
 from acclimate.analysis.text_comparison import Overlap, corpus_statistics, frequent_words
 from acclimate.data.collocations import build_collocations
@@ -85,15 +85,6 @@ class Finished:
         target = task.target if task.target is not None else task.source
         sticks = Yardsticks(task.source, target, tagger=self.parts_of_speech)
         return mask_statistics({"run": read_masks(self.folder)}, sticks)[0].everything
-
-    @cached_property
-    def mask_weights(self) -> tuple[float, float] | None:
-        """What a hidden piece of a term and any other weighed (mslm); None where nothing is said about it."""
-        for file in record_files(self.folder):
-            for _, entry in read_records(file, lambda line: b'"masks"' in line):
-                if "weights" in entry:
-                    return entry["weights"]["elm"], entry["weights"]["blm"]
-        return None
 
     @cached_property
     def curves(self) -> list[StageCurves]:

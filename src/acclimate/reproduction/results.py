@@ -12,7 +12,7 @@ from acclimate.comparison.results import Mean
 from acclimate.evaluation.significance import SeedsComparison, compare_seeds, holm
 from acclimate.reproduction.datasets import Datasets, Missing
 from acclimate.reproduction.measures import MEASURES, STATISTICS, Finished, Place
-from acclimate.reproduction.table import Cell, CellSettings, Number, Printed, Scale, Table
+from acclimate.reproduction.table import Cell, Number, Printed, Scale, Table
 from acclimate.settings import complete
 
 COUNTED = "counted"  # in the place of a measure
@@ -68,14 +68,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Gain:
-    """A row against the one that it is compared with. The p-value is after Holm's correction over the table; there is
-    none where both rows turned out to be one training."""
+    """A row against the one that it is compared with. The p-value is after Holm's correction over the table."""
 
     row: str
     column: str
     other: str
     test: SeedsComparison
-    p_holm: float | None
+    p_holm: float
     paper: Number | None = None
 
 
@@ -264,8 +263,6 @@ def with_paper_only(table: Table, scale: Scale, cells: Sequence[Cell], figures: 
 def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: Mapping[Place, Finished]) -> list[Gain]:
     """Rows against others, over the seeds that both have, where a test of the first measure is to be had."""
     pairs: dict[tuple[str, str, str], SeedsComparison] = {}
-    settings = {(cell.row, cell.column): cell.settings for cell in cells}
-    same = set()
     for cell in cells:
         other = table.against.get(cell.row)
         metric = MEASURES[cell.measures[0]].metric if cell.measures else None
@@ -278,24 +275,9 @@ def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: M
         ]
         if both:
             one, two = ([pair[side].predicted for pair in both] for side in (0, 1))
-            key = cell.row, cell.column, other
-            pairs[key] = compare_seeds(both[0][1].test, one, two, metric=metric)
-            if _are_same_training(settings[other, cell.column], cell.settings, both):
-                same.add(key)
-    differing = [key for key in pairs if key not in same]
-    corrected = dict(zip(differing, holm([pairs[key].bootstrap_p for key in differing]), strict=True))
+            pairs[cell.row, cell.column, other] = compare_seeds(both[0][1].test, one, two, metric=metric)
+    corrected = holm([test.bootstrap_p for test in pairs.values()])
     return [
-        Gain(*key, test, corrected.get(key), printed(table.published_gains, *key[:2], ""))
-        for key, test in pairs.items()
+        Gain(*key, test, p_holm, printed(table.published_gains, *key[:2], ""))
+        for (key, test), p_holm in zip(pairs.items(), corrected, strict=True)
     ]
-
-
-def _are_same_training(one: CellSettings, other: CellSettings, both: Sequence[tuple[Finished, Finished]]) -> bool:
-    """Whether the settings differ by MSLM's weights alone, and these were even in all runs. On a GPU the predictions
-    may differ nevertheless: it adds gradients up in another order each time."""
-    if "weighted" not in one.options or one.options["weighted"] == other.options.get("weighted"):
-        return False
-    if one != other.model_copy(update={"options": {**other.options, "weighted": one.options["weighted"]}}):
-        return False
-    weights = [run.mask_weights for pair in both for run in pair]
-    return all(pair is not None and pair[0] == pair[1] for pair in weights)

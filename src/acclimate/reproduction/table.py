@@ -46,7 +46,7 @@ class Watch(Settings):
     """Sentences of the source's set: how sure the tagger is of their tags is written down along training."""
 
     sentence: str | None = None  # one of test, word for word
-    misleading: int = Field(0, ge=0)  # so many of dev with a word that train knows under another label alone
+    others: int = Field(0, ge=0)  # so many of dev with an entity
 
 
 class CellSettings(Settings):
