@@ -145,9 +145,9 @@ def read_object(file: Path) -> dict[str, Any]:
     try:
         content = read_json(file)
     except (ValueError, RecursionError):
-        raise InputError("this file is damaged: it is not JSON. Make the run again.", file=file) from None
+        content = None
     if not isinstance(content, dict):
-        raise InputError("this file is damaged: something else was expected in it. Make the run again.", file=file)
+        raise InputError("this file is damaged: it is no JSON object. Make the run again.", file=file)
     return content
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from acclimate.comparison.results import Mean
 from acclimate.evaluation.significance import SeedsComparison, compare_seeds, holm
-from acclimate.reproduction.datasets import Datasets, Missing
+from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.measures import MEASURES, STATISTICS, Finished, Place
 from acclimate.reproduction.table import Cell, Number, Printed, Scale, Table
 from acclimate.settings import complete
@@ -88,7 +88,7 @@ class Reproduction:
     cells: tuple[Cell, ...]
     figures: tuple[Figure, ...]
     gains: tuple[Gain, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[str, ...] = ()  # data sets, and where they were looked for
     skipped: tuple[str, ...] = ()  # cells whose data are missing, or that would only repeat others
     notes: tuple[str, ...] = ()  # on the text that there was
     failures: Mapping[str, str] = field(default_factory=dict)
