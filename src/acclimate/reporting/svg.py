@@ -18,20 +18,13 @@ LETTER = 7.4  # mean width of a letter of the small print in a wide font
 STYLES = 6  # kinds of lines, bars and points in the style sheet
 
 
-class Drawing(Markup):
-    """An SVG element that knows its size."""
-
-    width: float
-    height: float
-
-
 @dataclass(frozen=True)
 class Figure:
     """A drawing under its caption. The legend are signs, each with its meaning; a note stands below."""
 
     caption: str
-    drawing: Drawing | None
-    legend: Sequence[tuple[Drawing, str]] = ()
+    drawing: Markup | None
+    legend: Sequence[tuple[Markup, str]] = ()
     note: str = ""
     scrolls: bool = False  # sideways, where it is wider than a phone
 
@@ -96,21 +89,19 @@ def coordinate(value: float) -> str:
     return "0" if shown in ("-0", "") else shown
 
 
-def drawing(height: float, title: str, about: str, *children: Any, width: float = WIDTH) -> Drawing:
+def drawing(height: float, title: str, about: str, *children: Any, width: float = WIDTH) -> Markup:
     """An SVG with a name, and a description for readers who cannot see it."""
     description = tag("desc", about) if about else None
     return _sized(width, height, tag("title", title), description, *children, role="img")
 
 
-def sign(*children: Any, width: float = 18.0) -> Drawing:
+def sign(*children: Any, width: float = 18.0) -> Markup:
     """A drawing in a line of text."""
     return _sized(width, 12.0, *children, class_="sign", aria_hidden="true")
 
 
-def _sized(width: float, height: float, *children: Any, **attributes: Any) -> Drawing:
-    drawn = Drawing(tag("svg", *children, viewBox=f"0 0 {coordinate(width)} {coordinate(height)}", **attributes))
-    drawn.width, drawn.height = width, height
-    return drawn
+def _sized(width: float, height: float, *children: Any, **attributes: Any) -> Markup:
+    return tag("svg", *children, viewBox=f"0 0 {coordinate(width)} {coordinate(height)}", **attributes)
 
 
 def tooltip(words: str) -> Markup | None:
