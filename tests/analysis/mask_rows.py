@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from acclimate.analysis.masks import MaskedRow
+from acclimate.analysis.run_records import MaskedRow
 from acclimate.data.corpus import Corpus, Sentence
 
 

@@ -26,18 +26,12 @@ def test_every_figure_is_counted() -> None:
 def test_terms_are_different_spans() -> None:
     twice = corpus("[Bob] saw [bob] and [Anna]")
     assert [row.distinct_spans for row in corpus_statistics({"text": twice})] == [2]
-    assert [row.distinct_spans for row in corpus_statistics({"text": twice}, lower_case=False)] == [3]
     assert [row.distinct_spans for row in corpus_statistics({"text": twice.unlabelled()})] == [None]
 
 
 def test_unseen_words_are_counted_by_occurrence_and_by_type() -> None:
     (found,) = corpus_statistics({"text": TEXT}, SOURCE)  # saw, Bob, and, Bob, he
     assert (found.unseen_words, found.unseen_types) == (pytest.approx(5 / 7), pytest.approx(4 / 6))
-
-
-def test_capitals_may_make_a_word_unseen() -> None:
-    (found,) = corpus_statistics({"text": TEXT}, SOURCE, lower_case=False)
-    assert found.unseen_words == pytest.approx(6 / 7)
 
 
 def test_without_a_source_nothing_is_unseen_or_seen() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from acclimate.analysis.inspection.facts import Given
-from acclimate.analysis.inspection.inspection import Inspection, inspect_corpora, render
+from acclimate.analysis.inspection.inspection import Inspection, inspect_corpora, render, surface_table
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 
@@ -20,12 +20,12 @@ def found(bert: str, news: Corpus, tweets: Corpus) -> Inspection:
 
 def test_all_figures_are_in_the_dictionary(found: Inspection, news: Corpus, tweets: Corpus) -> None:
     told = json.loads(json.dumps(found.as_dict()))
-    assert told["surface"]["source"]["sentences"] == len(news)
-    assert told["surface"]["target"]["words"] == tweets.word_count
+    source, target = told["text"]["statistics"]
+    assert (source["sentences"], target["words"]) == (len(news), tweets.word_count)
+    assert told["surface"]["target"]["sentences: begin with a capital"] <= 1
     assert told["labels"]["source"] == dict(news.label_counts)
     assert told["labels"]["target"]["counts"] == dict(tweets.label_counts)
     assert told["encoder"]["masked_words"]["gap"] == found.facts.encoder.loss_gap
-    assert told["sampled"]["target_sentences"] == len(tweets)
     assert told["given"]["target"] == "tweets"
 
 
@@ -35,8 +35,8 @@ def test_tags_of_the_target_tell_of_labels_and_of_nothing_else(
     without = inspect_corpora(news, tweets.unlabelled(), encoder=bert)
     assert without.facts.labels.target is None
     assert without.facts.encoder == found.facts.encoder
-    assert without.facts.words == found.facts.words
-    assert without.facts.target == found.facts.target
+    assert without.facts.text.overlap == found.facts.text.overlap
+    assert without.facts.surface == found.facts.surface
     assert without.standings == found.standings
     assert without.notes == ()
     assert "looked at for the labels below, and for nothing else" in found.notes[0]
@@ -53,16 +53,15 @@ def test_labelled_sentences_come_before_tags_of_the_target(bert: str, news: Corp
 def test_the_text_says_what_was_found(found: Inspection) -> None:
     screen = render(found)
     assert screen.startswith("news → tweets\n")
-    for said in ("pieces per word", "loss on hidden words", "squared MMD", "not target-only, la-dtl: each learns from"):
+    for said in (
+        "pieces per word",
+        "loss on hidden words",
+        "proxy A-distance",
+        "not target-only, la-dtl: each learns from",
+    ):
         assert said in screen
     for suggestion in found.suggestions:
         assert suggestion.text in screen
-
-
-def test_what_was_sampled_is_told(bert: str, make_corpus: Callable[..., Corpus], tweets: Corpus) -> None:
-    few = inspect_corpora(make_corpus(40), tweets, encoder=bert, sentences=8)
-    assert few.sampled == (8, 8)
-    assert "figures of text are of 8 and 8 random sentences" in render(few)
 
 
 def test_that_only_a_beginning_was_read_is_told(bert: str, news: Corpus, tweets: Corpus) -> None:
@@ -106,3 +105,10 @@ def test_two_kinds_of_tags_are_two_tasks(bert: str, news: Corpus, part_of_speech
     able = {standing.recipe for standing in other.standings if standing.lacks is None}
     assert able == {"acclimate", "datnet", "target-only"}
     assert "datnet" in render(other)
+
+
+def test_only_what_differs_on_the_surface_is_shown(found: Inspection) -> None:
+    same = replace(found.facts, surface=({"words: odd": 0.5}, {"words: odd": 0.46}))
+    assert "odd" not in "\n".join(surface_table(same))
+    differing = replace(same, surface=({"words: odd": 0.5}, {"words: odd": 0.4}))
+    assert "% of words: odd" in "\n".join(surface_table(differing))

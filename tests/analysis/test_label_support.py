@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.analysis.inspection.facts import label_support
+from acclimate.analysis.inspection.facts import LabelSupport
 from acclimate.data.corpus import Corpus, Sentence
 
 
@@ -17,41 +17,36 @@ def tagged(*rows: str, name: str = "corpus") -> Corpus:
 SOURCE = tagged("Anna/B-PER saw/O New/B-LOC York/I-LOC", "Acme/B-ORG and/O Anna/B-PER")
 
 
-def test_a_source_alone_has_counts_and_entity_lengths() -> None:
-    found = label_support(SOURCE, None)
+def test_a_source_alone_has_counts() -> None:
+    found = LabelSupport.of(SOURCE, None)
     assert found.source == {"PER": 2, "LOC": 1, "ORG": 1}
     assert found.sentences == 2
-    assert found.entity_length == pytest.approx(5 / 4)
     assert found.target is None
 
 
 def test_labels_and_entities_are_compared() -> None:
     target = tagged("Anna/B-ORG met/O Anna/B-PER", "New/B-LOC York/I-LOC or/O Bob/B-PER", "Oslo/B-CITY", name="few")
-    found = label_support(SOURCE, target).target
+    found = LabelSupport.of(SOURCE, target).target
     assert found is not None
     assert (found.corpus, found.sentences) == ("few", 3)
     assert found.counts == {"PER": 2, "ORG": 1, "LOC": 1, "CITY": 1}
     assert (found.both, found.only_source, found.only_target) == (("LOC", "ORG", "PER"), (), ("CITY",))
     assert found.mentions_seen == pytest.approx(3 / 5)  # Anna twice, New York
-    assert found.mentions_same == pytest.approx(2 / 5)  # Anna as ORG is new
-    assert found.common == ("Anna", "New York")
-    assert found.entity_length == pytest.approx(6 / 5)
     assert found.alike == {}
 
 
 def test_text_without_tags_says_nothing_of_labels() -> None:
-    assert label_support(SOURCE, SOURCE.unlabelled()).target is None
+    assert LabelSupport.of(SOURCE, SOURCE.unlabelled()).target is None
 
 
 def test_sentences_without_an_entity_have_no_share_of_known_ones() -> None:
-    found = label_support(SOURCE, tagged("so/O tired/O")).target
+    found = LabelSupport.of(SOURCE, tagged("so/O tired/O")).target
     assert found is not None
-    assert (found.mentions_seen, found.entity_length, found.counts) == (None, None, {})
+    assert (found.mentions_seen, found.counts) == (None, {})
 
 
 def test_plain_tags_have_counts_and_no_entities(part_of_speech: Corpus) -> None:
-    found = label_support(part_of_speech, part_of_speech)
-    assert found.entity_length is None
+    found = LabelSupport.of(part_of_speech, part_of_speech)
     assert found.target is not None
     assert found.target.mentions_seen is None
     assert found.target.counts["DET"] == 6
@@ -59,14 +54,8 @@ def test_plain_tags_have_counts_and_no_entities(part_of_speech: Corpus) -> None:
 
 def test_a_bundled_map_that_fits_is_named() -> None:
     source = tagged("a/B-PER b/B-LOC c/B-ORG d/B-MISC")
-    found = label_support(source, tagged("a/B-person b/B-tvshow d/B-tvshow")).target
+    found = LabelSupport.of(source, tagged("a/B-person b/B-tvshow d/B-tvshow")).target
     assert found is not None
     assert found.bundled_map == "wnut16-to-conll"
     assert found.alike == {"person": "PER"}
-    assert found.mentions_same == pytest.approx(2 / 3)  # a as PER and d as MISC; b is LOC in the source
-
-
-def test_entities_are_compared_under_the_names_that_are_suggested() -> None:
-    found = label_support(SOURCE, tagged("Anna/B-person and/O Acme/B-person")).target
-    assert found is not None
-    assert (found.mentions_seen, found.mentions_same) == (1, pytest.approx(1 / 2))
+    assert found.own_names == {"MISC": ["tvshow"], "PER": ["person"]}

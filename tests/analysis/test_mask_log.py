@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mask_rows import row, write_log
 
-from acclimate.analysis.masks import MaskedRow, read_masks
+from acclimate.analysis.run_records import MaskedRow, read_masks
 from acclimate.data.problems import InputError
 from acclimate.training.record import Record
 

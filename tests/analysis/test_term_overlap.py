@@ -34,7 +34,7 @@ def test_every_figure_is_counted() -> None:
     two, three = term_overlap(KNOWN, [GENES]).by_length
     assert (two.words, two.collocations, two.terms, two.mentions, two.shared) == (2, 2, 1, 1, 0)
     assert (three.words, three.collocations, three.terms, three.mentions, three.shared) == (3, 2, 1, 2, 1)
-    assert (three.shared_mentions, three.share_of_collocations) == (2, 0.5)
+    assert (three.share_of_mentions, three.share_of_collocations) == (1, 0.5)
 
 
 def test_overall_terms_of_all_lengths_count() -> None:
@@ -57,7 +57,7 @@ def test_figures_are_those_of_sets(rows: list[str], terms: list[str]) -> None:
     counts, shared = Counter(terms), set(rows) & set(terms)
     overall = found.overall
     assert (overall.terms, overall.mentions, overall.shared) == (len(counts), len(terms), len(shared))
-    assert overall.shared_mentions == sum(counts[term] for term in shared)
+    assert overall.share_of_mentions == sum(counts[term] for term in shared) / len(terms)
     assert sum(part.shared for part in found.by_length) == overall.shared
 
 

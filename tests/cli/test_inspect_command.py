@@ -20,7 +20,7 @@ def test_without_arguments_the_bundled_corpora_are_looked_over(shipped: Answer) 
     found = shipped.json
     assert found["given"]["source"] == "news"
     assert found["given"]["target"] == "social"
-    assert found["surface"]["target"]["sentences"] == 897  # the unlabelled part as well, as `adapt` reads it
+    assert found["text"]["statistics"][1]["sentences"] == 897  # the unlabelled part as well, as `adapt` reads it
     assert found["labels"]["target"]["sentences"] == 311
     assert found["labels"]["target"]["both"] == ["LOC", "MISC", "ORG", "PER"]
     assert shipped.err == ""
@@ -30,9 +30,8 @@ def test_posts_are_harder_to_guess_and_easy_to_tell_from_news(shipped: Answer) -
     encoder = shipped.json["encoder"]
     assert encoder["masked_words"]["gap"] > 1
     assert encoder["separability"]["a_distance"] > 1.5
-    assert encoder["squared_mmd"] > 10 * abs(encoder["squared_mmd_within_source"])
     tried = {suggestion["rule"] for suggestion in shipped.json["suggestions"]}
-    assert tried >= {"domain_tuning", "alignment", "more_text", "first_labels"}
+    assert tried == {"default_recipe", "other_recipes", "first_labels"}
 
 
 def test_files_are_looked_over_for_people(files: Files, bert: str) -> None:
@@ -46,15 +45,12 @@ def test_files_are_looked_over_for_people(files: Files, bert: str) -> None:
 def test_of_huge_text_the_beginning_is_read(files: Files, bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect, "MOST_READ", 5)
     found = acclimate("data", "inspect", files.news, files.tweets, "--encoder", bert, "--json").json
-    assert found["surface"]["target"]["sentences"] == 5
+    assert found["text"]["statistics"][1]["sentences"] == 5
     assert "Only the beginning of the target text was read" in found["notes"][0]
 
 
 def test_a_part_of_a_bundled_corpus_can_be_the_target(files: Files, bert: str) -> None:
-    found = acclimate(
-        "data", "inspect", files.news, "clinical/test", "--encoder", bert, "--set", "sentences=30", "--json"
-    ).json
-    assert found["sampled"]["target_sentences"] == 30
+    found = acclimate("data", "inspect", files.news, "clinical/test", "--encoder", bert, "--json").json
     assert found["labels"]["target"]["only_target"] == ["DISEASE", "SYMPTOM", "TREATMENT"]
     assert "labels_without_source" in {suggestion["rule"] for suggestion in found["suggestions"]}
 

@@ -40,9 +40,12 @@ def corpora(files: Files) -> list[object]:
 
 def test_runs_are_shown_side_by_side(runs: list[Path], files: Files) -> None:
     answer = masks(*runs, *corpora(files), "--set", "every=10")
-    assert [line.split()[0] for line in answer.out.splitlines()[1:3]] == ["a", "b"]
-    assert "b, by adversarial" in answer.out
-    assert "density ratio of the hidden words, up to update" in answer.out
+    assert [line.split()[:2] for line in answer.out.splitlines()[2:5]] == [
+        ["a", "random"],
+        ["b", "mix-adversarial"],
+        ["b", "random"],
+    ]
+    assert "density ratio" in answer.out
     assert answer.err == ""
 
 

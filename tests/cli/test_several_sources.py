@@ -72,7 +72,7 @@ def test_a_report_of_a_run_shows_each_source(
     acclimate("report", out, "--set", "quick=true", "-q")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert f"{files.news} + {people},weight=2 → {files.tweets}" in page
-    assert "source by corpus" in page
+    assert "All figures of the source news" in page
     assert "All figures of the source people" in page
 
 

@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given, settings
 from tag_sequences import corpus_of, gold_and_predicted
 
+from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import Span
-from acclimate.evaluation.errors import MISTAKE_KINDS, count_errors, find_errors
+from acclimate.evaluation.errors import MISTAKE_KINDS, Mistake, count_errors, report_errors
 from acclimate.evaluation.scores import score
+
+
+def find_errors(gold: Corpus, predicted: Corpus) -> tuple[Mistake, ...]:
+    return report_errors(gold, predicted).mistakes
+
 
 KINDS = [
     ("B-PER I-PER O", "O O O", ["missed"]),
@@ -31,7 +37,7 @@ def test_each_mistake_has_its_kind(gold, predicted, kinds):
 def test_a_mistake_says_where_it_stands():
     (mistake,) = find_errors(corpus_of("O", "B-PER I-PER"), corpus_of("O", "B-PER O"))
     assert (mistake.sentence, mistake.gold, mistake.predicted) == (1, Span(0, 2, "PER"), Span(0, 1, "PER"))
-    assert str(mistake) == "sentence 2, wrong border: gold PER 'w0 w1', predicted PER 'w0'"
+    assert (mistake.kind, mistake.words) == ("wrong border", ("w0", "w1"))
 
 
 def test_equal_borders_find_each_other_before_equal_labels():

@@ -5,7 +5,7 @@ from tag_sequences import corpus_of
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, Place
-from acclimate.evaluation.errors import find_errors
+from acclimate.evaluation.errors import report_errors
 from acclimate.evaluation.scores import score
 
 
@@ -70,4 +70,4 @@ def test_an_unknown_reading_is_refused():
 
 def test_errors_are_looked_for_in_the_same_text_only():
     with pytest.raises(InputError, match="sentence 1"):
-        find_errors(tagged("a"), tagged("b"))
+        report_errors(tagged("a"), tagged("b"))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from acclimate.analysis.masks import read_masks
+from acclimate.analysis.run_records import read_masks
 from acclimate.data.corpus import Corpus
 from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces, hidden_words
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide

@@ -243,7 +243,7 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
 
 
 def test_what_was_hidden_is_in_the_record(build: Build, news: Corpus, tmp_path: Path) -> None:
-    from acclimate.analysis.masks import read_masks
+    from acclimate.analysis.run_records import read_masks
 
     adapt(build("bert"), news, None, "mslm", training=QUICK, select="last", out=tmp_path / "run")
     rows = list(read_masks(tmp_path / "run"))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.problems import InputError
-from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, heat_map, lines, lines_legend, scatter, thinned
-from acclimate.reporting.svg import Figure, Scale, padded, save_sheet, sheet
+from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, heat_map, lines, scatter, thinned
+from acclimate.reporting.svg import Scale, padded
 
 SERIES = {"before": "before", "after": "after"}
 
@@ -166,43 +164,3 @@ def test_with_a_scale_a_cell_is_the_darker_the_nearer_its_upper_end() -> None:
     drawn = heat_map("t", "", ["a"], ["x", "y"], [[0.25, 0.75]], scale=(0.0, 1.0), digits=2)
     assert numbers(elements(drawn, "rect"), "fill-opacity") == pytest.approx([0.18, 0.39], abs=0.011)
     assert {"0.25", "0.75"} <= {element.text for element in elements(drawn, "text")}
-
-
-NAMES = ["plain", "_a $long$ name/that-goes_on/and-on of a thing", "<b>&", "é", *"5678"]
-
-
-def drawn_sheet() -> str:
-    series = {name: [(float(at), at / (place + 1)) for at in range(5)] for place, name in enumerate(NAMES)}
-    figure = Figure("a caption", lines("t", "told", series), lines_legend(NAMES), "a note")
-    return sheet("A picture <of> things", [figure, Figure("none", None), figure, figure])
-
-
-def test_a_picture_stands_alone_with_its_colours_captions_and_legends() -> None:
-    drawn = drawn_sheet()
-    root = ET.fromstring(drawn)
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert "prefers-color-scheme: dark" in drawn
-    words = "".join(root.itertext())
-    assert "A picture <of> things" in words
-    assert all(name[:30] in words for name in NAMES)
-    assert words.count("a note") == 3
-    assert "url(" not in drawn
-    assert drawn == drawn_sheet()
-
-
-def test_nothing_on_a_picture_lies_outside_it() -> None:
-    root = ET.fromstring(drawn_sheet())
-    width, height = float(root.get("width", 0)), float(root.get("height", 0))
-    inner = [element for element in root if element.tag.endswith("svg")]
-    assert len(inner) == 3 + 3 * len(NAMES)
-    for element in inner:
-        x, y, wide, tall = (float(element.get(name, "nan")) for name in ("x", "y", "width", "height"))
-        assert 0 <= x <= x + wide <= width
-        assert 0 <= y <= y + tall <= height
-
-
-def test_a_picture_is_written_and_only_of_something(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to draw"):
-        save_sheet(tmp_path / "a.svg", "t", [])
-    save_sheet(tmp_path / "new" / "a.svg", "t", [Figure("c", lines("t", "", {"a": [(0, 1.0)]}))])
-    assert (tmp_path / "new" / "a.svg").read_bytes().startswith(b"<?xml")

@@ -14,7 +14,7 @@ FIGURE = Figure("MSLM", "BC2GM", "span f1", "span f1", (50.0,))
 
 
 def page(cells: list[Cell], table: str, scale: Scale = "full", skipped: tuple[str, ...] = ()) -> str:
-    return markdown(Reproduction(find_table(table), scale, (1,), tuple(cells), (FIGURE,), skipped=skipped), [])
+    return markdown(Reproduction(find_table(table), scale, (1,), tuple(cells), (FIGURE,), skipped=skipped))
 
 
 @pytest.mark.parametrize("table", ["mlm4uda-table2", "mslm-table3", "pdaln-table2"])

@@ -14,11 +14,11 @@ from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.measures import MEASURES, STATISTICS, FocalSettings, OverlapSettings
 from acclimate.reproduction.results import Figure, Reproduction, panels, printed, with_paper_only
 from acclimate.reproduction.table import cells_of, find_table
-from acclimate.reproduction.writing import csv_rows, markdown
+from acclimate.reproduction.writing import figure_records, markdown
 
 
 def page(*figures: Figure, scale: str = "full") -> str:
-    return markdown(Reproduction(find_table("mat-table1"), scale, (1, 2), (), figures), [])  # type: ignore[arg-type]
+    return markdown(Reproduction(find_table("mat-table1"), scale, (1, 2), (), figures))  # type: ignore[arg-type]
 
 
 def test_a_figure_is_told_as_mean_and_deviation_of_seeds() -> None:
@@ -75,7 +75,7 @@ def test_a_measure_of_many_figures_has_a_panel_for_each_column_with_numbers_in_o
 
 def test_rows_for_a_spreadsheet_have_every_seed() -> None:
     figure = Figure("AT", "NER", "span f1", "span f1", (1.0, 2.0), "3")
-    row = csv_rows(Reproduction(find_table("mat-table1"), "full", (1, 2), (), (figure,)))[0]
+    row = next(figure_records(Reproduction(find_table("mat-table1"), "full", (1, 2), (), (figure,))))
     assert (row["mean"], row["runs"], row["values"], row["paper"]) == (1.5, 2, "1 2", "3")
 
 

@@ -1,7 +1,9 @@
 """The records of a run: `records.jsonl`, one JSON object per line, read line by line.
 
-Of their kinds, the changes are read here: `{"kind": "changes", "update": …, "by": …, "rows": [{"words": […], "edits":
-[{"start": …, "end": …, "by": […]}, …]}, …]}`. An edit's `by` is null for hidden words, and empty for words left out.
+Two of their kinds hold sentences. What masking hid: `{"kind": "masks", "update": …, "policy": …, "rows": [{"words":
+[…], "hidden": […], "places": […], "drawn": …, "by": …}, …]}`. What was edited: `{"kind": "changes", "update": …, "by":
+…, "rows": [{"words": […], "edits": [{"start": …, "end": …, "by": […]}, …]}, …]}`. An edit's `by` is null for hidden
+words, and empty for words left out.
 """
 
 from __future__ import annotations
@@ -64,6 +66,76 @@ def _parsed(line: bytes, file: Path, number: int) -> Mapping[str, Any]:
     return entry if isinstance(entry, dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class MaskedRow:
+    """One sentence of one update. `by` is the policy that chose its hidden words, which in a mixture may be either."""
+
+    update: int
+    policy: str
+    words: tuple[str, ...]
+    hidden: tuple[int, ...]  # numbers of words
+    by: str
+    places: tuple[int, ...] | None = None  # how many places of each word can be drawn: its pieces; None: 1 for all
+    drawn: int = 0  # places of the row that were drawn, where `places` is known
+
+    @property
+    def chances(self) -> list[float]:
+        """How likely a blind choice of as many places hides each word, at least in part."""
+        places = self.places if self.places is not None else (1,) * len(self.words)
+        drawn = self.drawn if self.places is not None else len(self.hidden)
+        total = sum(places)
+        known = {number: chance_to_be_drawn(number, drawn, total) for number in set(places)}
+        return [known[number] for number in places]
+
+    @property
+    def hidden_words(self) -> tuple[str, ...]:
+        return tuple(self.words[number] for number in self.hidden)
+
+
+def chance_to_be_drawn(own: int, drawn: int, total: int) -> float:
+    """The probability that `drawn` of `total` places include at least one of `own` places."""
+    missed = 1.0
+    for number in range(own):
+        missed *= max(0, total - drawn - number) / (total - number)
+    return 1 - missed
+
+
+def read_masks(place: str | Path) -> Iterator[MaskedRow]:
+    """The masked rows of a run folder, or of one `records.jsonl`, in the order of the log."""
+    is_empty = True
+    for file in record_files(place):
+        for number, entry in read_records(file, lambda line: b'"masks"' in line):  # most lines are losses
+            if entry.get("kind") == "masks":
+                try:
+                    update, policy = int(entry["update"]), str(entry["policy"])
+                    for row in entry["rows"]:
+                        yield _masked_row(update, policy, row)
+                        is_empty = False
+                except (KeyError, TypeError, ValueError) as error:
+                    needs = "update, policy, and rows of words, hidden and by"
+                    problem = f"an entry of masks needs {needs}; wrong here: {error}."
+                    raise InputError(problem, file=file, line=number) from None
+    if is_empty:
+        raise InputError(
+            "no masks are logged here. Name the folder of a run whose recipe hides words and logs which ones.",
+            file=place,
+        )
+
+
+def _masked_row(update: int, policy: str, row: Mapping[str, Any]) -> MaskedRow:
+    words = _words(row["words"])
+    hidden = sorted({int(number) for number in row["hidden"]})  # a word in several pieces is still hidden once
+    if hidden and not 0 <= hidden[0] <= hidden[-1] < len(words):
+        raise ValueError(f"hidden {row['hidden']} of {len(words)} words")
+    by = str(row.get("by") or policy)
+    if "places" not in row:
+        return MaskedRow(update, policy, words, tuple(hidden), by)
+    places, drawn = tuple(map(int, row["places"])), int(row["drawn"])
+    if len(places) != len(words) or min(places, default=0) < 0 or not bool(hidden) <= drawn <= sum(places):
+        raise ValueError(f"places {row['places']} of {len(words)} words, of which {drawn} were drawn")
+    return MaskedRow(update, policy, words, tuple(hidden), by, places, drawn)
+
+
 How = Literal["swapped", "hidden", "left out"]
 
 
@@ -78,10 +150,6 @@ class ChangedRow:
     edits: tuple[WordEdit, ...]  # in order, none into another
     side: str | None = None
 
-    @property
-    def hows(self) -> set[How]:
-        return {how(edit) for edit in self.edits}
-
 
 def how(edit: WordEdit) -> How:
     if edit.by is None:
@@ -94,10 +162,10 @@ def read_changes(place: str | Path) -> Iterator[ChangedRow]:
     for file in record_files(place):
         for number, entry in read_records(file, lambda line: b'"changes"' in line):
             if entry.get("kind") == CHANGES:
-                yield from _rows(entry, file, number)
+                yield from _changed_rows(entry, file, number)
 
 
-def _rows(entry: Mapping[str, Any], file: Path, number: int) -> Iterator[ChangedRow]:
+def _changed_rows(entry: Mapping[str, Any], file: Path, number: int) -> Iterator[ChangedRow]:
     try:
         about = str(entry["stage"]), int(entry["update"]), str(entry["by"])
         for row in entry["rows"]:

@@ -15,8 +15,8 @@ from acclimate.data.collocations import Collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError, shorten
 from acclimate.evaluation.counts import mean, ratio
-from acclimate.evaluation.seen import surface
-from acclimate.evaluation.table import Row, align
+from acclimate.evaluation.seen import fold, surface
+from acclimate.evaluation.table import Row, align, align_records
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -76,17 +76,13 @@ class TermConfidences:
 
     def render(self) -> str:
         """The taggers, then the terms."""
-        table: list[Row] = [("", "confidence", "if right", "if wrong", "% right")]
-        for tagger in self.taggers:
-            figures = (tagger.confidence, tagger.confidence_if_right, tagger.confidence_if_wrong)
-            cells = ["-" if figure is None else f"{figure:.3f}" for figure in figures]
-            table.append((tagger.name, *cells, f"{100 * tagger.right:.1f}"))
-        lines = [f"{count(self.mentions, 'mention')} of {count(self.different_terms, 'term')}", *align(table)]
-        rows: list[Row] = [("", "mentions", *(str(number) for number in range(1, len(self.taggers) + 1)))]
-        for term in self.terms:
-            values = [f"{seen.confidence:.2f}" for seen in term.taggers]
-            rows.append((f"{shorten(term.term, 40)} ({term.label})", f"{term.mentions:,}", *values))
-        return "\n".join([*lines, "", "confidence by term (taggers in the order above)", *align(rows)])
+        terms: list[dict[str, Any]] = []
+        for row in self.terms:
+            seen = {tagger.name: own.confidence for tagger, own in zip(self.taggers, row.taggers, strict=True)}
+            terms.append({"": f"{shorten(row.term, 40)} ({row.label})", "mentions": row.mentions, **seen})
+        head = f"{count(self.mentions, 'mention')} of {count(self.different_terms, 'term')}"
+        taggers = align_records([asdict(tagger) for tagger in self.taggers])
+        return "\n".join([head, *taggers, "", "confidence by term", *align_records(terms)])
 
 
 def compare_term_confidences(
@@ -114,17 +110,15 @@ def _seen(guesses: Sequence[TermGuess]) -> Seen:
 
 
 def _overall(name: str, guesses: Sequence[TermGuess]) -> TaggerConfidence:
-    groups: dict[bool, list[float]] = {True: [], False: []}
-    for guess in guesses:
-        groups[guess.predicted == guess.span.label].append(guess.probability)
-    right, wrong = (mean(group) if group else None for group in groups.values())
+    right = [guess for guess in guesses if guess.predicted == guess.span.label]
+    wrong = [guess for guess in guesses if guess.predicted != guess.span.label]
+    if_right, if_wrong = (_seen(group).confidence if group else None for group in (right, wrong))
     seen = _seen(guesses)
-    return TaggerConfidence(name, seen.confidence, right, wrong, seen.right)
+    return TaggerConfidence(name, seen.confidence, if_right, if_wrong, seen.right)
 
 
 Words = tuple[str, ...]
 _COLUMNS = ("", "collocations", "terms", "mentions", "both", "% of coll.", "% of terms", "% of mentions")
-_SHARES = ("share_of_collocations", "share_of_terms", "share_of_mentions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,27 +130,30 @@ class LengthOverlap:
     terms: int  # different ones
     mentions: int  # in the text
     shared: int  # collocations that are terms
-    shared_mentions: int  # mentions of these
+    share_of_collocations: float
+    share_of_terms: float
+    share_of_mentions: float  # mentions whose term is a collocation
+
+    @classmethod
+    def of(cls, length: int | None, known: Sequence[Words], mentions: Counter[Words]) -> LengthOverlap:
+        shared = [words for words in known if words in mentions]
+        return cls(
+            words=length,
+            collocations=len(known),
+            terms=len(mentions),
+            mentions=mentions.total(),
+            shared=len(shared),
+            share_of_collocations=ratio(len(shared), len(known)),
+            share_of_terms=ratio(len(shared), len(mentions)),
+            share_of_mentions=ratio(sum(mentions[words] for words in shared), mentions.total()),
+        )
 
     @property
-    def share_of_collocations(self) -> float:
-        return ratio(self.shared, self.collocations)
-
-    @property
-    def share_of_terms(self) -> float:
-        return ratio(self.shared, self.terms)
-
-    @property
-    def share_of_mentions(self) -> float:
-        return ratio(self.shared_mentions, self.mentions)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), **{name: getattr(self, name) for name in _SHARES}}
-
-    def row(self, name: str) -> Row:
-        counts = [f"{number:,}" for number in (self.collocations, self.terms, self.mentions, self.shared)]
-        shares = [f"{100 * getattr(self, name):.1f}" for name in _SHARES]
-        return (name, *counts, *shares)
+    def row(self) -> Row:
+        name = "all lengths" if self.words is None else f"{self.words} words"
+        counts = (self.collocations, self.terms, self.mentions, self.shared)
+        shares = (self.share_of_collocations, self.share_of_terms, self.share_of_mentions)
+        return (name, *(f"{number:,}" for number in counts), *(f"{100 * share:.1f}" for share in shares))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,30 +161,26 @@ class TermOverlap:
     """Overlap by length, and overall. Terms are the strings of labelled spans, whatever their label."""
 
     corpus: str
-    lower_case: bool
     by_length: tuple[LengthOverlap, ...]
     overall: LengthOverlap
 
     def as_dict(self) -> dict[str, Any]:
-        by_length = [part.as_dict() for part in self.by_length]
-        head = {"corpus": self.corpus, "lower_case": self.lower_case}
-        return {**head, "by_length": by_length, "overall": self.overall.as_dict()}
+        return asdict(self)
 
     def render(self) -> str:
-        rows = [part.row(f"{part.words} words") for part in self.by_length]
-        table = align([_COLUMNS, *rows, self.overall.row("all lengths")])
+        table = align([_COLUMNS, *(part.row for part in self.by_length), self.overall.row])
         return "\n".join([f"collocations and the terms of {self.corpus}", *table])
 
 
 def term_overlap(collocations: Collocations, corpora: Iterable[Corpus]) -> TermOverlap:
     """Compare a vocabulary with the labelled spans of corpora, compared as the vocabulary compares words."""
-    corpora, lower_case = list(corpora), collocations.lower_case
+    corpora = list(corpora)
     mentions: Counter[Words] = Counter()
     for corpus in corpora:
         if corpus.is_labelled and corpus.kind == "plain":
             raise InputError(f"{corpus.name} has plain tags, one per word: they mark no terms.")
         for sentence in corpus:
-            words = tuple(word.lower() for word in sentence.words) if lower_case else sentence.words
+            words = tuple(fold(word, collocations.lower_case) for word in sentence.words)
             mentions.update(words[span.start : span.end] for span in sentence.spans)
     if not mentions:
         raise InputError("there are no terms to compare with: no sentence has a labelled span.")
@@ -196,18 +189,6 @@ def term_overlap(collocations: Collocations, corpora: Iterable[Corpus]) -> TermO
     for length in sorted(set(map(len, known))):
         own = [words for words in known if len(words) == length]
         terms = Counter({term: number for term, number in mentions.items() if len(term) == length})
-        parts.append(_overlap(length, own, terms))
-    overall = _overlap(None, known, mentions)
-    return TermOverlap(", ".join(corpus.name for corpus in corpora), lower_case, tuple(parts), overall)
-
-
-def _overlap(length: int | None, known: Sequence[Words], mentions: Counter[Words]) -> LengthOverlap:
-    shared = [words for words in known if words in mentions]
-    return LengthOverlap(
-        words=length,
-        collocations=len(known),
-        terms=len(mentions),
-        mentions=mentions.total(),
-        shared=len(shared),
-        shared_mentions=sum(mentions[words] for words in shared),
-    )
+        parts.append(LengthOverlap.of(length, own, terms))
+    names = ", ".join(corpus.name for corpus in corpora)
+    return TermOverlap(names, tuple(parts), LengthOverlap.of(None, known, mentions))

@@ -7,7 +7,7 @@ and 9.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from random import Random
@@ -18,7 +18,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.words import STOP_WORDS
 from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.seen import fold
-from acclimate.evaluation.table import Row, align
+from acclimate.evaluation.table import align_records
 
 
 def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
@@ -37,6 +37,13 @@ class Overlap:
     words: tuple[int, ...]
     percents: tuple[tuple[float, ...], ...]
 
+    @classmethod
+    def of(cls, sets: Mapping[str, Collection[str]]) -> Overlap:
+        """Of all pairs of word sets."""
+        chosen = [frozenset(words) for words in sets.values()]
+        percents = [tuple(100 * ratio(len(one & other), len(one | other)) for other in chosen) for one in chosen]
+        return cls(tuple(sets), tuple(map(len, chosen)), tuple(percents))
+
     def as_dict(self) -> dict[str, Any]:
         """By name, so that nobody has to count columns."""
         rows = zip(self.names, self.percents, strict=True)
@@ -44,37 +51,11 @@ class Overlap:
         return {"words": dict(zip(self.names, self.words, strict=True)), "percents": percents}
 
 
-def vocabulary_overlap(corpora: Mapping[str, Corpus], least_sentences: int = 3) -> Overlap:
-    """The overlap of all pairs, of the words that the paper's code compares."""
-    words = {name: frequent_words(corpus, least_sentences=least_sentences) for name, corpus in corpora.items()}
-    return overlap_of_sets(words)
-
-
-def overlap_of_sets(sets: Mapping[str, Collection[str]]) -> Overlap:
-    """The overlap of word sets that are there already."""
-    chosen = [frozenset(words) for words in sets.values()]
-    percents = tuple(tuple(jaccard_percent(one, other) for other in chosen) for one in chosen)
-    return Overlap(tuple(sets), tuple(map(len, chosen)), percents)
-
-
-def jaccard_percent(one: Collection[str], other: Collection[str]) -> float:
-    """100 x shared / all, over two sets of words."""
-    first, second = frozenset(one), frozenset(other)
-    return 100 * ratio(len(first & second), len(first | second))
-
-
-def frequent_words(
-    corpus: Corpus,
-    *,
-    lower_case: bool = True,
-    least_sentences: int = 3,
-    stop_words: Collection[str] = STOP_WORDS,
-) -> frozenset[str]:
-    """The words that stand in so many sentences at least. A stop word is left out in whatever case it is written."""
-    sentences = Counter(word for sentence in corpus for word in {fold(word, lower_case) for word in sentence.words})
-    return frozenset(
-        word for word, count in sentences.items() if count >= least_sentences and word.lower() not in stop_words
-    )
+def frequent_words(corpus: Corpus, least_sentences: int = 3) -> frozenset[str]:
+    """The words that stand in so many sentences at least, in lower case and without stop words, as the paper's code
+    compares them."""
+    sentences = Counter(word for sentence in corpus for word in {word.lower() for word in sentence.words})
+    return frozenset(word for word, count in sentences.items() if count >= least_sentences and word not in STOP_WORDS)
 
 
 @dataclass(frozen=True)
@@ -108,11 +89,6 @@ class DensityRatio:
 
     def __call__(self, word: str) -> float:
         return self.of_words.get(fold(word, self.lower_case), 0.0)
-
-    def mean(self, words: Iterable[str]) -> float | None:
-        """Over a list of words; None of nothing, since 0 would mean words of the source."""
-        values = [self(word) for word in words]
-        return sum(values) / len(values) if values else None
 
     @property
     def distance(self) -> float:
@@ -170,15 +146,15 @@ class CorpusStatistics:
     unseen_types: float | None  # share of the distinct words
 
     @classmethod
-    def of(cls, name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_case: bool) -> CorpusStatistics:
-        """`known` are the words of the source."""
-        counts = count_words(corpus, lower_case)
+    def of(cls, name: str, corpus: Corpus, known: Mapping[str, int] | None) -> CorpusStatistics:
+        """`known` are the words of the source. Words are told apart in lower case."""
+        counts = count_words(corpus, lower_case=True)
         unseen = None if known is None else {word: count for word, count in counts.items() if word not in known}
         tagged = corpus.labelled()
         of_spans: dict[str, Any] = dict.fromkeys(("spans", "distinct_spans", "spans_per_sentence", "share_in_spans"))
         if len(tagged) and corpus.kind != "plain":
             spans = [sentence.words[span.start : span.end] for sentence in tagged for span in sentence.spans]
-            terms = {tuple(fold(word, lower_case) for word in words) for words in spans}
+            terms = {tuple(word.lower() for word in words) for words in spans}
             of_spans |= {"spans": len(spans), "distinct_spans": len(terms)}
             of_spans["spans_per_sentence"] = ratio(len(spans), len(tagged))
             of_spans["share_in_spans"] = ratio(sum(map(len, spans)), tagged.word_count)
@@ -195,12 +171,10 @@ class CorpusStatistics:
         )
 
 
-def corpus_statistics(
-    corpora: Mapping[str, Corpus], source: Corpus | None = None, *, lower_case: bool = True
-) -> list[CorpusStatistics]:
-    """Each corpus in figures. Distinct and unseen words are told apart in lower case, unless said otherwise."""
-    known = None if source is None else count_words(source, lower_case)
-    return [CorpusStatistics.of(name, corpus, known, lower_case) for name, corpus in corpora.items()]
+def corpus_statistics(corpora: Mapping[str, Corpus], source: Corpus | None = None) -> list[CorpusStatistics]:
+    """Each corpus in figures; with a source, also what it has not shown of them."""
+    known = None if source is None else count_words(source, lower_case=True)
+    return [CorpusStatistics.of(name, corpus, known) for name, corpus in corpora.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +199,9 @@ class TextComparison:
 
     def render_top_words(self) -> list[str]:
         """The words that set the target apart, and how far apart the texts are, for people."""
-        table: list[Row] = [("", "density ratio", f"in {self.source}", f"in {self.target}")]
-        for item in self.top_words:
-            table.append((item.word, f"{item.density_ratio:.3f}", f"{item.in_source:,}", f"{item.in_target:,}"))
         title = f"words that set {self.target} apart from {self.source}"
         mean = f"mean density ratio over all its words: {self.distance:.3f} (0: the same mix of words, 1: none shared)"
-        return [title, *(align(table) if self.top_words else []), mean]
+        return [title, *align_records(list(map(asdict, self.top_words))), mean]
 
 
 def compare_text(corpora: Mapping[str, Corpus], *, least_sentences: int = 3, most: int = 10) -> TextComparison:
@@ -239,11 +210,11 @@ def compare_text(corpora: Mapping[str, Corpus], *, least_sentences: int = 3, mos
         raise InputError(f"text is compared with other text; corpora given: {', '.join(corpora) or 'none'}.")
     names = list(corpora)
     source, target = corpora[names[0]], corpora[names[-1]]
-    words = {name: frequent_words(corpus, least_sentences=least_sentences) for name, corpus in corpora.items()}
+    words = {name: frequent_words(corpus, least_sentences) for name, corpus in corpora.items()}
     ratio = DensityRatio.of(source, target)
     return TextComparison(
         statistics=tuple(corpus_statistics(corpora, source)),
-        overlap=overlap_of_sets(words),
+        overlap=Overlap.of(words),
         words_compared=f"in lower case, in {least_sentences} sentences or more, without stop words",
         source=names[0],
         target=names[-1],

@@ -18,10 +18,8 @@ from acclimate.settings import Seed, Settings
 class InspectSettings(Settings):
     """`acclimate data inspect`."""
 
-    sentences: int = Field(2000, ge=4)
-    """Number of sentences to sample from each corpus."""
     seed: Seed = 0
-    """Random seed for the sample."""
+    """Random seed for the sample of sentences that the encoder reads."""
     reading: PairReadingSettings = PairReadingSettings()
     """How files are read."""
 

@@ -45,7 +45,6 @@ def inspect_command(
     """
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, render
-    from acclimate.analysis.text_comparison import compare_text
     from acclimate.cli.data_settings import InspectSettings
     from acclimate.cli.outputs import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read, read_source, settings_of
@@ -68,15 +67,11 @@ def inspect_command(
             target_labelled=few,
             given=Given(tuple(source), target, target_labelled, settings.reading.map),
             encoder=encoder,
-            sentences=settings.sentences,
             is_cut=is_cut,
             seed=settings.seed,
             progress=lambda done, of: bar.update(task, completed=done, total=of),
         )
-    compared = compare_text({"source": labelled, "target": text})
-    result = {**found.as_dict(), "text": compared.as_dict()}
-    words = "\n".join(compared.render_top_words())
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{render(found)}\n\n{words}")
+    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else render(found))
 
 
 def _source_and_target(names: list[str]) -> list[str]:

@@ -21,7 +21,8 @@ from acclimate.analysis.features import (
     readers_of,
     require_scikit_learn,
 )
-from acclimate.analysis.masks import Yardsticks, mask_statistics, mask_tables, read_masks, render_masks
+from acclimate.analysis.masks import Yardsticks, mask_statistics, mask_tables, render_masks
+from acclimate.analysis.run_records import read_masks
 from acclimate.analysis.terms import compare_term_confidences
 from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, sentence_bar, stderr_console, warn
 from acclimate.cli.reading import ReadingSettings, read, short_names, tell_notes

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from acclimate.analysis.text_comparison import sampled
 from acclimate.comparison.results import Choice, Comparison, Mean, RecipeResult, RunResult
 from acclimate.data.corpus import Corpus
 from acclimate.data.writers.shared import encoded, save, write_csv
@@ -198,7 +197,6 @@ def write_tables(comparison: Comparison, folder: Path) -> None:
 
 
 MATERIAL = "material.json"
-_SENTENCES = 200  # of each domain, to draw a map of its words from
 
 
 def write_material(task: Task, folder: Path) -> None:
@@ -209,7 +207,6 @@ def write_material(task: Task, folder: Path) -> None:
     kept: dict[str, Any] = {
         "test": None if test is None or not test.is_labelled else _labelled(test.open_to(known)),
         "names": {SOURCE: source_text.name, TARGET: None if target_text is None else target_text.name},
-        "sample": {SOURCE: _words(source_text), TARGET: None if target_text is None else _words(target_text)},
         "text": text_figures(task.source, target),
     }
     save(encoded(json.dumps(kept)), folder / MATERIAL)  # pure ASCII: a word may hold half a surrogate pair
@@ -218,7 +215,3 @@ def write_material(task: Task, folder: Path) -> None:
 def _labelled(test: Corpus) -> dict[str, Any]:
     rows = {"words": [sentence.words for sentence in test], "gold": [sentence.tags for sentence in test]}
     return {"name": test.name, "kind": test.kind, **rows}
-
-
-def _words(corpus: Corpus) -> list[tuple[str, ...]]:
-    return [sentence.words for sentence in sampled(corpus, _SENTENCES)]

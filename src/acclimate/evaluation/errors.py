@@ -28,10 +28,6 @@ class Mistake:
     predicted: Span | None
     words: tuple[str, ...]  # of the whole sentence
 
-    def __str__(self) -> str:
-        gold, predicted = _show(self.gold, self.words), _show(self.predicted, self.words)
-        return f"sentence {self.sentence + 1}, {self.kind}: gold {gold}, predicted {predicted}"
-
     @property
     def bucket(self) -> str:
         """By the length of the gold entity, or of the predicted one if there is none."""
@@ -43,13 +39,9 @@ class Mistake:
         return {**asdict(self), "words": list(self.words)}
 
 
-def find_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenient") -> list[Mistake]:
-    """Every mistake, in the order of the text. A plain tag that is wrong is a wrong label of a one-word span."""
-    return mistakes_of(pair_up(gold, predicted, reading))
-
-
 def mistakes_of(pairs: Iterable[Pair]) -> list[Mistake]:
-    """A predicted span has one partner at most, so no mistake is counted twice."""
+    """Every mistake, in the order of the text, and none twice: a predicted span has one partner at most. A plain tag
+    that is wrong is a wrong label of a one-word span."""
     return [
         Mistake(index, name_mistake(*match), *match, pair.words)
         for index, pair in enumerate(pairs)
@@ -74,10 +66,6 @@ def count_errors(mistakes: Iterable[Mistake]) -> dict[MistakeKind, int]:
     """How many of each kind; kinds that do not occur stand there with 0."""
     counts = Counter(mistake.kind for mistake in mistakes)
     return {kind: counts[kind] for kind in MISTAKE_KINDS}
-
-
-def _show(span: Span | None, words: tuple[str, ...]) -> str:
-    return "nothing" if span is None else f"{span.label} {' '.join(words[span.start : span.end])!r}"
 
 
 # how many words the longest entity of each bucket may have
@@ -168,7 +156,7 @@ class ErrorReport:
 def report_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenient") -> ErrorReport:
     """Compare a prediction with the gold tags of the same text, and sum up where they differ."""
     pairs = pair_up(gold, predicted, reading)
-    mistakes = tuple(mistakes_of(pairs))
+    mistakes = mistakes_of(pairs)
     borders = Counter(
         border_fault(mistake.gold, mistake.predicted)
         for mistake in mistakes
@@ -176,7 +164,7 @@ def report_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenien
         if not same_borders(mistake.gold, mistake.predicted)
     )
     return ErrorReport(
-        mistakes=mistakes,
+        mistakes=tuple(mistakes),
         kinds=count_errors(mistakes),
         borders={fault: borders[fault] for fault in BORDER_FAULTS},
         over_labelled=find_over_labelled(pairs),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -56,10 +55,6 @@ def confuse(pairs: Iterable[Pair]) -> Confusion:
     return Confusion(rows, dict(sorted(missed.items())), dict(sorted(spurious.items())))
 
 
-# how long the longest sentence of each bucket may be
-BUCKETS: dict[str, float] = {"1-10": 10, "11-20": 20, "21-30": 30, "31-40": 40, "41+": math.inf}
-
-
 @dataclass(frozen=True, slots=True)
 class LengthGroup:
     """Some of the sentences, and their spans."""
@@ -78,20 +73,14 @@ class LengthGroup:
 
 @dataclass(frozen=True, slots=True)
 class ByLength:
-    """Every sentence is in one bucket, and is either short (not longer than the mean) or long."""
+    """Every sentence is either short (not longer than the mean) or long."""
 
     mean_length: float
     short: LengthGroup
     long: LengthGroup
-    buckets: Mapping[str, LengthGroup]
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "mean_length": self.mean_length,
-            "short": self.short.as_dict(),
-            "long": self.long.as_dict(),
-            "buckets": {name: group.as_dict() for name, group in self.buckets.items()},
-        }
+        return {"mean_length": self.mean_length, "short": self.short.as_dict(), "long": self.long.as_dict()}
 
 
 def split_by_length(pairs: Sequence[Pair]) -> ByLength:
@@ -99,10 +88,7 @@ def split_by_length(pairs: Sequence[Pair]) -> ByLength:
     average = mean(len(pair.words) for pair in pairs)
     short = _group(pair for pair in pairs if len(pair.words) <= average)
     long = _group(pair for pair in pairs if len(pair.words) > average)
-    buckets: dict[str, list[Pair]] = {name: [] for name in BUCKETS}
-    for pair in pairs:
-        buckets[next(name for name, longest in BUCKETS.items() if len(pair.words) <= longest)].append(pair)
-    return ByLength(average, short, long, {name: _group(chosen) for name, chosen in buckets.items()})
+    return ByLength(average, short, long)
 
 
 def _group(pairs: Iterable[Pair]) -> LengthGroup:
@@ -118,27 +104,14 @@ PLAIN_SCORER = "acclimate token accuracy, plain tags (span figures are micro ave
 
 
 @dataclass(frozen=True, slots=True)
-class TokenScores:
+class TokenScores(Tally):
     """Words whose tag is not O, prefix kept (`B-PER` for `I-PER` is wrong), and accuracy over all words, O too. A word
     that may hide a label is right where its tag does not contradict what is known."""
 
-    tally: Tally
-    accuracy: float
-
-    @property
-    def precision(self) -> float:
-        return self.tally.precision
-
-    @property
-    def recall(self) -> float:
-        return self.tally.recall
-
-    @property
-    def f1(self) -> float:
-        return self.tally.f1
+    accuracy: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.tally.as_dict(), "accuracy": self.accuracy}
+        return {**Tally.as_dict(self), "accuracy": self.accuracy}
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,4 +222,5 @@ def tally_tokens(pair: Pair, outside: str | None) -> Tally:
 def score_tokens(pairs: Sequence[Pair], outside: str | None) -> TokenScores:
     # no tag is None, so the tally without an outside tag counts every word
     every_word = sum((tally_tokens(pair, None) for pair in pairs), Tally())
-    return TokenScores(sum((tally_tokens(pair, outside) for pair in pairs), Tally()), every_word.recall)
+    tally = sum((tally_tokens(pair, outside) for pair in pairs), Tally())
+    return TokenScores(tally.gold, tally.predicted, tally.correct, every_word.recall)

@@ -7,9 +7,10 @@ A score on sentences that were trained on measures memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from acclimate.data.checks import REAL_SENTENCE, TOLERATED
 from acclimate.data.corpus import Corpus
@@ -18,6 +19,7 @@ from acclimate.data.words import bare_text
 from acclimate.evaluation.counts import Pair, Tally
 
 Group = Literal["seen", "unseen"]
+GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,8 @@ class Vocabulary:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Vocabulary:
         """The other half of `as_dict`."""
-        mentions = stored["mentions"]
-        return cls(
-            frozenset(stored["words"]), None if mentions is None else frozenset(mentions), bool(stored["lower_cased"])
-        )
+        mentions = None if stored["mentions"] is None else frozenset(stored["mentions"])
+        return cls(frozenset(stored["words"]), mentions, bool(stored["lower_cased"]))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types: a model can carry what it was trained on, and be judged later without its corpus."""
@@ -98,7 +98,7 @@ def split_by_seen(pairs: Sequence[Pair], vocabulary: Vocabulary, outside: str | 
 
 def tally_words(pairs: Iterable[Pair], outside: str | None, group_of: Callable[[str], Group]) -> dict[Group, Tally]:
     """Words with a tag other than O, prefix kept, counted by the group of the word."""
-    gold, predicted, correct = _zero(), _zero(), _zero()
+    gold, predicted, correct = Counter[Group](), Counter[Group](), Counter[Group]()
     for pair in pairs:
         for word, right, guess in zip(pair.words, pair.gold_tags, pair.predicted_tags, strict=True):
             if right == outside and guess == outside:
@@ -107,19 +107,19 @@ def tally_words(pairs: Iterable[Pair], outside: str | None, group_of: Callable[[
             gold[group] += right != outside
             predicted[group] += guess != outside
             correct[group] += right == guess
-    return {group: Tally(gold[group], predicted[group], correct[group]) for group in gold}
+    return {group: Tally(gold[group], predicted[group], correct[group]) for group in GROUPS}
 
 
 def tally_mentions(pairs: Iterable[Pair], vocabulary: Vocabulary) -> dict[Group, Tally]:
     """Spans counted by the group of their string."""
-    tallies: dict[Group, Tally] = {"seen": Tally(), "unseen": Tally()}
+    tallies: dict[Group, Tally] = dict.fromkeys(GROUPS, Tally())
     for pair in pairs:
-        gold, predicted = (
-            _mentions_by_group(pair, pair.gold, vocabulary),
-            _mentions_by_group(pair, pair.predicted, vocabulary),
-        )
         for group in tallies:
-            tallies[group] += Tally.of(gold[group], predicted[group])
+            gold, predicted = (
+                [span for span in spans if vocabulary.has_mention(surface(pair.words, span)) == (group == "seen")]
+                for spans in (pair.gold, pair.predicted)
+            )
+            tallies[group] += Tally.of(gold, predicted)
     return tallies
 
 
@@ -130,17 +130,6 @@ def surface(words: Sequence[str], span: Span) -> str:
 
 def fold(text: str, lower_cased: bool) -> str:
     return text.lower() if lower_cased else text
-
-
-def _mentions_by_group(pair: Pair, spans: Iterable[Span], vocabulary: Vocabulary) -> dict[Group, list[Span]]:
-    groups: dict[Group, list[Span]] = {"seen": [], "unseen": []}
-    for span in spans:
-        groups["seen" if vocabulary.has_mention(surface(pair.words, span)) else "unseen"].append(span)
-    return groups
-
-
-def _zero() -> dict[Group, int]:
-    return {"seen": 0, "unseen": 0}
 
 
 MOST = 0.5  # if a larger share of the test was trained on with its labels, no claim is made on it

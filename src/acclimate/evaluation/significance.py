@@ -35,11 +35,6 @@ class Interval:
     value: float
     low: float
     high: float
-    metric: Metric
-    rounds: int
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +125,7 @@ def interval(
     (counts,) = count_sentences([pair_up(gold, predicted, reading)], metric, outside_tag(gold.kind))
     values = np.concatenate([figure(sums, metric) for sums in resample(counts, rounds, seed)])
     low, high = percentile_range(values)
-    return Interval(float(figure(counts.sum(0), metric)), low, high, metric, rounds)
+    return Interval(float(figure(counts.sum(0), metric)), low, high)
 
 
 def count_sentences(systems: Sequence[Sequence[Pair]], metric: Metric, outside: str | None) -> list[Numbers]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from rich.cells import cell_len
 
@@ -46,7 +47,7 @@ def sections(scores: Scores) -> Iterator[tuple[str, list[Row]]]:
     overall = [row("all spans (micro)" if scores.typeless else "all words (micro)", scores.span)]
     overall.append(row("mean over labels (macro)", scores.macro))
     if scores.typeless is not None:  # plain tags have no borders, and their tokens are the first row already
-        overall += [row("borders only (typeless)", scores.typeless), row("words not O (token)", scores.token.tally)]
+        overall += [row("borders only (typeless)", scores.typeless), row("words not O (token)", scores.token)]
     yield "", overall
     yield "by label", [row(f"  {label}", tally) for label, tally in scores.by_label.items()]
     if scores.unseen is not None:
@@ -54,7 +55,6 @@ def sections(scores: Scores) -> Iterator[tuple[str, list[Row]]]:
     groups = {
         f"short (up to {scores.by_length.mean_length:.1f} words)": scores.by_length.short,
         f"long (over {scores.by_length.mean_length:.1f} words)": scores.by_length.long,
-        **{f"{name} words": group for name, group in scores.by_length.buckets.items()},
     }
     yield "by sentence length", [row(f"  {name}", group.span) for name, group in groups.items() if group.sentences]
 
@@ -103,3 +103,19 @@ def align(rows: Sequence[Row], words: int = 1) -> list[str]:
         ]
         lines.append("  ".join(padded).rstrip())
     return lines
+
+
+def align_records(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Records of the same keys as a table: names as its head, words left of the figures. Nothing of no record."""
+    if not records:
+        return []
+    columns = list(records[0])
+    words = sum(isinstance(records[0][name], str) for name in columns)
+    head = [name.replace("_", " ") for name in columns]
+    return align([head, *([_cell(record[name]) for name in columns] for record in records)], words)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

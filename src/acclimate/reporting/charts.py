@@ -12,7 +12,6 @@ from acclimate.reporting.svg import (
     LETTER,
     STYLES,
     WIDTH,
-    Drawing,
     Scale,
     box,
     circle,
@@ -30,7 +29,7 @@ from acclimate.reporting.svg import (
     y_axis,
 )
 
-Legend = list[tuple[Drawing, str]]
+Legend = list[tuple[Markup, str]]
 Point = tuple[float, float | None]
 Points = Sequence[Point]
 MOST_POINTS = 150  # of a line: more are put together in groups
@@ -62,7 +61,7 @@ def bars(
     most: float,
     unit: str = "",
     digits: int = 1,
-) -> Drawing:
+) -> Markup:
     """Horizontal bars: a group per row, a bar per series, its figure at its end.
 
     `series` are the names and classes of the bars; `most` is the value of a bar of full length.
@@ -125,7 +124,7 @@ def heat_map(
     scale: tuple[float, float] | None = None,
     digits: int = 0,
     longest: int = _CELL_LETTERS,
-) -> Drawing:
+) -> Markup:
     """Numbers in a grid, the darker the larger. `across` and `down` say what columns and rows are; None is no cell.
 
     Without a `scale` the values are counts, and a cell is the darker the larger its share of the row. With one, a cell
@@ -173,7 +172,7 @@ def lines(
     ranges: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
     beside: Mapping[str, Points] | None = None,
     names: Mapping[float, str] | None = None,
-) -> Drawing:
+) -> Markup:
     """Lines along training, each with its dash and colour. A point without a number is a gap.
 
     `marks` are upright lines at places along training, `levels` lines across; `span` is the range
@@ -262,7 +261,7 @@ class DotRow:
         return _LANE * max(1, len(self.lanes)) + _GAP
 
 
-def dots(title: str, about: str, rows: Sequence[DotRow], unit: str, zero: str | None = None) -> Drawing:
+def dots(title: str, about: str, rows: Sequence[DotRow], unit: str, zero: str | None = None) -> Markup:
     """Dots along a line of numbers. `zero` is what the line at 0 means; with it 0 is always in sight."""
     every = [dot for row in rows for lane in row.lanes for dot in lane]
     values = [value for dot in every for value in (dot.value, dot.low, dot.high) if value is not None]
@@ -310,7 +309,7 @@ def _shape(x: float, y: float, shape: str, title: str = "") -> Markup:
 
 def scatter(
     title: str, about: str, places: Sequence[tuple[float, float]], groups: Sequence[int], words: Sequence[str]
-) -> Drawing:
+) -> Markup:
     """A flat map: circles of the source (group 0), triangles of the target (1), others in colours of their own."""
     x = Scale(*padded([x for x, _ in places], 0.03), 2, WIDTH - 2)
     y = Scale(*padded([y for _, y in places], 0.03), _MAP - 2, 2)

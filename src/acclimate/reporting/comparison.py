@@ -20,53 +20,30 @@ from acclimate.reporting.scores import NOTHING, RESERVED, Verdict, change_cell, 
 from acclimate.reporting.svg import Figure
 from acclimate.reporting.training import all_settings
 
+Row = Mapping[str, Any]
+
 
 @dataclass(frozen=True)
 class ComparisonData:
     """The contents of comparison.json, with what stands beside it."""
 
     folder: Path
-    content: Mapping[str, Any]
     settings: Mapping[str, Any] | None
     text: Mapping[str, Any] | None
+    title: str
+    against: str  # the recipe that all others are compared with
+    best: str | None
+    leaders: Sequence[str]  # all that share the best mean; `best` is one of them
+    measure: str
+    recipes: Sequence[Row]  # with their means, in the order of the comparison
+    runs: Sequence[Row]
+    choices: Sequence[Row]  # of selectors
+    failures: Mapping[str, str]
+    remarks: Sequence[str]
+    learnt: Shared | None
 
     @property
-    def title(self) -> str:
-        return str(self.content["title"])
-
-    @property
-    def against(self) -> str:
-        return str(self.content["against"])
-
-    @property
-    def best(self) -> str | None:
-        best = self.content["best"]
-        return None if best is None else str(best)
-
-    @property
-    def leaders(self) -> list[str]:
-        """All that share the best mean; `best` is one of them."""
-        return list(self.content.get("leaders", [] if self.best is None else [self.best]))
-
-    @property
-    def measure(self) -> str:
-        return "accuracy" if self.content.get("metric") == "token accuracy" else "F1"
-
-    @property
-    def recipes(self) -> list[Mapping[str, Any]]:
-        """Recipes with their means, in the order of the comparison."""
-        return list(self.content["recipes"])
-
-    @property
-    def runs(self) -> list[Mapping[str, Any]]:
-        return list(self.content["runs"])
-
-    @property
-    def remarks(self) -> list[str]:
-        return list(map(str, self.content.get("remarks", ())))
-
-    @property
-    def base(self) -> Mapping[str, Any] | None:
+    def base(self) -> Row | None:
         """The row of the recipe that all others are compared with."""
         return next((row for row in self.recipes if row["recipe"] == self.against), None)
 
@@ -75,20 +52,29 @@ class ComparisonData:
         """Why nothing may be claimed of any recipe; None if nothing speaks against it."""
         base = self.base or {}
         source, target = ((base.get(name) or {}).get("mean") for name in ("source_after", "target_f1"))
-        return reservation(source, target, Shared.from_dict(self.content.get(LEARNT)))
+        return reservation(source, target, self.learnt)
 
-    def runs_of(self, recipe: str) -> list[Mapping[str, Any]]:
+    def runs_of(self, recipe: str) -> list[Row]:
         return [run for run in self.runs if run["recipe"] == recipe]
 
 
 def collect_comparison(folder: Path) -> ComparisonData:
     content = read_object(folder / COMPARISON)
-    if not {"title", "against", "best", "recipes", "runs"} <= content.keys():
+    if not {"title", "against", "best", "leaders", "recipes", "runs"} <= content.keys():
         raise InputError(
             "this is no comparison of `acclimate compare`, or one of another version.", file=folder / COMPARISON
         )
-    text = read_if_there(folder / MATERIAL).get("text")
-    return ComparisonData(folder, content, read_settings(folder / "settings.yaml"), text)
+    return ComparisonData(
+        folder=folder,
+        settings=read_settings(folder / "settings.yaml"),
+        text=read_if_there(folder / MATERIAL).get("text"),
+        **{name: content[name] for name in ("title", "against", "best", "leaders", "recipes", "runs")},
+        measure="accuracy" if content.get("metric") == "token accuracy" else "F1",
+        choices=content.get("selectors") or [],
+        failures=content.get("failures") or {},
+        remarks=content.get("remarks") or [],
+        learnt=Shared.from_dict(content.get(LEARNT)),
+    )
 
 
 _PARTS = {"target_f1": "all", "seen_f1": "names seen in training", "unseen_f1": "names not seen"}
@@ -106,8 +92,7 @@ def recipes_section(comparison: ComparisonData) -> Section:
         "over sentences) are corrected for the number of recipes (Holm). A recipe helps or hurts when both are 0.05 or "
         "less."
     )
-    failures = comparison.content.get("failures") or {}
-    notes = [Text(f"Missing: {name}. {why}", "note") for name, why in failures.items()]
+    notes = [Text(f"Missing: {name}. {why}", "note") for name, why in comparison.failures.items()]
     blocks = [*_recipe_table(comparison), *_source_table(comparison), *_change_chart(comparison), *notes]
     return Section("recipes", "Recipes", about, blocks)
 
@@ -120,7 +105,7 @@ def _source_table(comparison: ComparisonData) -> list[Block]:
     return [Table(["source after", *names], rows)] if names else []
 
 
-def verdict_of(row: Mapping[str, Any], comparison: ComparisonData) -> Verdict:
+def verdict_of(row: Row, comparison: ComparisonData) -> Verdict:
     against = row["against"]
     if against is None:
         return NOTHING
@@ -224,8 +209,7 @@ def costs_section(comparison: ComparisonData) -> Section:
 
 def selectors_section(comparison: ComparisonData) -> Section:
     """Which run each selector would have chosen without target labels, and what that would have cost."""
-    choices = comparison.content.get("selectors") or []
-    if not choices:
+    if not comparison.choices:
         return missing("selectors", _SELECTORS, "No selector was asked, or none could judge a run (no target text).")
     about = (
         "In practice there are no target labels to choose by. Each selector gives every run a number without any; the "
@@ -233,7 +217,7 @@ def selectors_section(comparison: ComparisonData) -> Section:
     )
     rows: list[list[Any]] = []
     notes = []
-    for choice in choices:
+    for choice in comparison.choices:
         name = choice["selector"]
         scores = [percent(choice["target_f1"]), percent(choice["regret"])]
         value = f"{choice['value']:.4g}".replace("-", MINUS)
@@ -269,6 +253,6 @@ def comparison_settings_section(comparison: ComparisonData) -> Section:
     return Section("settings", "Settings and seeds", "What this page was made from.", blocks)
 
 
-def _updates(runs: Sequence[Mapping[str, Any]]) -> str:
+def _updates(runs: Sequence[Row]) -> str:
     counts = sorted({int(run["updates"]) for run in runs})
     return UNKNOWN if not counts else f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from acclimate import __version__
 from acclimate.reporting.formatting import Markup, render
-from acclimate.reporting.svg import Figure, chart_style
+from acclimate.reporting.svg import Figure
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def missing(name: str, title: str, why: str) -> Section:
 
 def page(title: str, eyebrow: str, under: str, opening: Opening | None, sections: Sequence[Section]) -> str:
     """The whole file."""
-    page_style = files("acclimate.reporting").joinpath("page.css").read_text(encoding="utf-8")
-    style = Markup(f"\n{chart_style()}{page_style}")
+    sheets = (files("acclimate.reporting").joinpath(name) for name in ("charts.css", "page.css"))
+    style = Markup("\n" + "".join(sheet.read_text(encoding="utf-8") for sheet in sheets))
     head = {"title": title, "eyebrow": eyebrow, "under": under, "style": style, "version": __version__}
     return f"{render('page', **head, opening=opening, sections=sections)}\n"

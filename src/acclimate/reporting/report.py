@@ -211,7 +211,7 @@ def _tiles(run: RunData, lines: Sequence[ScoreLine]) -> list[tuple[str, str]]:
 def comparison_page(folder: Path, look: Look) -> str:
     comparison = collect_comparison(folder)
     no_text = "No target text was given." if (folder / MATERIAL).is_file() else NO_MATERIAL
-    inside = "As the taggers see them: in the details of each run."
+    inside = "How far apart taggers see them, `acclimate adapt` measures, and `report --only feature-map`."
     makers = {
         "recipes": lambda: [recipes_section(comparison)],
         "seeds": lambda: [seeds_section(comparison)],

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from acclimate.analysis.curves import StageCurves, read_curves
-from acclimate.analysis.features import FeaturePoints, UnknownWords, feature_points, readers_of
+from acclimate.analysis.features import FeaturePoints
 from acclimate.analysis.run_records import record_files
 from acclimate.comparison.tables import MATERIAL
-from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.counts import stored_f1
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric, compare_seeds
 from acclimate.layout import BEFORE, COMPARISON, PREDICTIONS, REPORT, RUN
-from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError, read_json, require_unchanged
-from acclimate.model.tagger import Tagger, read_seen
+from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
 from acclimate.runs.run import (
     AFTER,
     DOMAINS,
-    MOST_WORDS,
     SOURCE,
     TARGET,
     Answers,
@@ -65,11 +62,10 @@ class RunData:
     curves: tuple[StageCurves, ...] = ()
     text: Mapping[str, Any] | None = None
     text_missing: str = OLD_RUN
-    points: Callable[[], Points] = lambda: {}
     points_missing: str = OLD_RUN
     points_problem: str | None = None  # why those of "before" or "after" are missing
     source_before: float | None = None  # of what "before" is, on the source; None where it has no such score
-    learnt: Shared | None = None  # how much of the target's test was learnt with labels; None of older runs
+    learnt: Shared | None = None  # how much of the target's test was learnt with labels; None without a test
 
     @property
     def has_source(self) -> bool:
@@ -88,6 +84,11 @@ class RunData:
         """Whether there is anything between before and after."""
         return any(change["change"] is not None for change in self.changes.values())
 
+    def points(self) -> Points:
+        """Features that the run has kept; none where it kept nothing."""
+        with _damage_as_input_error():
+            return read_features(self.folder)
+
     @property
     def title(self) -> str:
         return f"{self.source} → {self.target}"
@@ -96,7 +97,7 @@ class RunData:
 def collect_run(folder: Path) -> RunData:
     """A finished run: of `acclimate adapt`, or below `DIR/runs/RECIPE/seed-N` of a comparison."""
     is_in_comparison = folder.absolute().parents[1].name == "runs" and not (folder / "settings.yaml").is_file()
-    return _ComparedRun(folder).data() if is_in_comparison else _run_alone(folder)
+    return _compared_run(folder) if is_in_comparison else _run_alone(folder)
 
 
 def _run_alone(folder: Path) -> RunData:
@@ -121,7 +122,6 @@ def _run_alone(folder: Path) -> RunData:
         curves=_curves(folder),
         text=domains.get("text"),
         text_missing="There is no text of both domains to compare." if domains else OLD_RUN,
-        points=lambda: _features(folder),
         points_missing=str(points.get("problem") or OLD_RUN),
         points_problem=points.get("problem"),
         source_before=stored_f1(report.get(SOURCE), "before"),
@@ -145,9 +145,9 @@ def read_object(file: Path) -> dict[str, Any]:
     try:
         content = read_json(file)
     except (ValueError, RecursionError):
-        raise InputError("this file is damaged: it is not JSON. Make the run again.", file=file) from None
+        content = None
     if not isinstance(content, dict):
-        raise InputError("this file is damaged: something else was expected in it. Make the run again.", file=file)
+        raise InputError("this file is damaged: it is no JSON object. Make the run again.", file=file)
     return content
 
 
@@ -173,129 +173,83 @@ def _curves(folder: Path) -> tuple[StageCurves, ...]:
         return tuple(read_curves(folder)) if record_files(folder) else ()
 
 
-def _features(folder: Path) -> Points:
-    with _damage_as_input_error():
-        return read_features(folder)
-
-
-@dataclass(frozen=True)
-class _ComparedRun:
+def _compared_run(folder: Path) -> RunData:
     """A finished run below `DIR/runs/RECIPE/seed-N`. Its "before" is the baseline that it trained itself, or else the
     run of the recipe that all others are compared with."""
+    root = folder.absolute().parents[2]
+    report, settings = read_object(folder / REPORT), read_object(folder / RUN)
+    material, comparison = read_if_there(root / MATERIAL), read_if_there(root / COMPARISON)
+    recipe, seed = str(settings["recipe"]), int(settings["seed"])
+    against = str(comparison.get("against") or BASELINE.name)
+    has_own_baseline = bool(report["make"]) and report["before"] == against
+    baseline = None if has_own_baseline or recipe == against else root / "runs" / against / f"seed-{seed}"
+    if baseline is not None:
+        is_fair = (baseline / PREDICTIONS).is_file() and read_object(baseline / REPORT)["make"] == report["make"]
+        baseline = baseline if is_fair else None
+    answers = _compared_answers(folder, folder if has_own_baseline else baseline, has_own_baseline, material)
+    changes: dict[str, Any] = {} if answers is None else {TARGET: _change(answers, folder)}
+    source = report.get(SOURCE)
+    if source is not None and (against == BASELINE.name or source["change"] is None):
+        changes[SOURCE] = source
+    if has_own_baseline:
+        source_before = stored_f1(source, BEFORE)
+    else:
+        source_before = None if baseline is None else stored_f1(read_object(baseline / REPORT).get(SOURCE), AFTER)
+    curves = _curves(folder)
+    if baseline is not None and not (folder / "training" / BASELINE.name).is_dir():
+        curves = (*_curves(baseline), *curves)
+    names = (material.get("text") or {}).get("names") or {}
+    return RunData(
+        folder=folder,
+        recipe=recipe,
+        seed=seed,
+        source=str(names.get(SOURCE, SOURCE)),
+        target=str(names.get(TARGET, TARGET)),
+        before=f"{against} on a tagger of the same make"
+        if has_own_baseline
+        else f"the run of {against} with the same seed",
+        changes=changes,
+        report=report,
+        settings=settings,
+        answers={} if answers is None else {TARGET: answers},
+        curves=curves,
+        text=material.get("text"),
+        text_missing="No target text was given, so there is nothing to compare." if material else NO_MATERIAL,
+        points_missing="Runs of a comparison keep no features. Those of `acclimate adapt` do.",
+        source_before=source_before,
+        learnt=Shared.from_dict(comparison.get(LEARNT)),
+    )
 
-    folder: Path
 
-    @cached_property
-    def root(self) -> Path:
-        return self.folder.absolute().parents[2]
+def _compared_answers(folder: Path, before: Path | None, is_own: bool, material: Mapping[str, Any]) -> Answers | None:
+    """The test's gold tags stand beside the runs, and the predictions in each. `before` is the folder that has those of
+    the baseline."""
+    test = material.get("test")
+    if test is None:
+        return None
 
-    @cached_property
-    def report(self) -> dict[str, Any]:
-        return read_object(self.folder / REPORT)
-
-    @cached_property
-    def material(self) -> dict[str, Any]:
-        return read_if_there(self.root / MATERIAL)
-
-    @cached_property
-    def comparison(self) -> dict[str, Any]:
-        """What all runs together have shown; nothing yet while they are made."""
-        return read_if_there(self.root / COMPARISON)
-
-    @cached_property
-    def against(self) -> str:
-        return str(self.comparison.get("against") or BASELINE.name)
-
-    @cached_property
-    def has_own_baseline(self) -> bool:
-        return bool(self.report["make"]) and self.report["before"] == self.against
-
-    def data(self) -> RunData:
-        report, settings = self.report, read_object(self.folder / RUN)
-        recipe, seed = str(settings["recipe"]), int(settings["seed"])
-        other = self.root / "runs" / self.against / f"seed-{seed}"
-        there = recipe != self.against and not self.has_own_baseline and (other / PREDICTIONS).is_file()
-        baseline = other if there and read_object(other / REPORT)["make"] == report["make"] else None
-        answers = self._answers(baseline)
-        changes: dict[str, Any] = {} if answers is None else {TARGET: _change(answers, self.folder)}
-        source = report.get("source")
-        if source is not None and (self.against == BASELINE.name or source["change"] is None):
-            changes[SOURCE] = source
-        text = self.material.get("text")
-        names = (text or {}).get("names") or {}
-        is_elsewhere = baseline is not None and not (self.folder / "training" / BASELINE.name).is_dir()
-        own, same_seed = f"{self.against} on a tagger of the same make", f"the run of {self.against} with the same seed"
-        no_text = "No target text was given, so there is nothing to compare."
-        no_words = "There is no text of both domains to draw words from."
-        return RunData(
-            folder=self.folder,
-            recipe=recipe,
-            seed=seed,
-            source=str(names.get(SOURCE, SOURCE)),
-            target=str(names.get(TARGET, TARGET)),
-            before=own if self.has_own_baseline else same_seed,
-            changes=changes,
-            report=report,
-            settings=settings,
-            answers={} if answers is None else {TARGET: answers},
-            curves=(*(_curves(baseline) if baseline is not None and is_elsewhere else ()), *_curves(self.folder)),
-            text=text,
-            text_missing=no_text if self.material else NO_MATERIAL,
-            points=lambda: self._points(baseline),
-            points_missing=no_words if self.material else NO_MATERIAL,
-            source_before=self._source_before(baseline),
-            learnt=Shared.from_dict(self.comparison.get(LEARNT)),
-        )
-
-    def _source_before(self, baseline: Path | None) -> float | None:
-        if self.has_own_baseline:
-            return stored_f1(self.report.get(SOURCE), "before")
-        return None if baseline is None else stored_f1(read_object(baseline / REPORT).get(SOURCE), "after")
-
-    def _answers(self, baseline: Path | None) -> Answers | None:
-        test = self.material.get("test")
-        after = self._predicted(self.folder)
-        if test is None or after is None:
-            return None
-        gold = tagged(test["words"], test["gold"], test["name"], test["kind"])
-        if self.has_own_baseline:
-            return Answers(gold, self._predicted(self.folder, BEFORE), after)
-        return Answers(gold, None if baseline is None else self._predicted(baseline), after)
-
-    def _predicted(self, folder: Path, part: str = AFTER) -> Corpus | None:
+    def predicted(folder: Path, part: str) -> Corpus | None:
         """None where nothing was predicted, or for another test than the one that was kept."""
-        test, kept = self.material.get("test"), read_if_there(folder / PREDICTIONS).get(TARGET)
+        kept = read_if_there(folder / PREDICTIONS).get(TARGET)
         tags = None if kept is None else kept[part]
-        if test is None or tags is None or [len(row) for row in tags] != [len(row) for row in test["words"]]:
+        if tags is None or [len(row) for row in tags] != [len(row) for row in test["words"]]:
             return None
         return tagged(test["words"], tags, test["name"], test["kind"])
 
-    def _points(self, baseline: Path | None) -> Points:
-        points = {AFTER: self._points_of(self.folder)}
-        if baseline is not None:
-            with suppress(UnknownWords):  # target-only, say, has no words of the source
-                points = {BEFORE: self._points_of(baseline), **points}
-        return {when: found for when, found in points.items() if found is not None}
-
-    def _points_of(self, folder: Path) -> FeaturePoints | None:
-        """Features of random words of both domains by the tagger of this folder; None without text of both."""
-        sample = self.material.get("sample") or {}
-        if not (sample.get(SOURCE) and sample.get(TARGET)):
-            return None
-        texts = {name: map(Sentence, map(tuple, sample[name])) for name in (SOURCE, TARGET)}
-        corpora = {name: Corpus.of(sentences, name) for name, sentences in texts.items()}
-        with _damage_as_input_error():
-            readers = readers_of(Tagger.load(folder), load_sibling(folder, SOURCE), corpora, SOURCE)
-            return feature_points(readers, corpora, most=MOST_WORDS)
+    after = predicted(folder, AFTER)
+    if after is None:
+        return None
+    gold = tagged(test["words"], test["gold"], test["name"], test["kind"])
+    return Answers(gold, None if before is None else predicted(before, BEFORE if is_own else AFTER), after)
 
 
 def _change(answers: Answers, folder: Path) -> dict[str, Any]:
     """As a run of `adapt` writes it down."""
-    gold, before, after = answers.gold, answers.before, answers.after
-    seen = read_seen(folder)
-    scores = score(gold, after, seen=seen).as_dict()
-    if before is None:
+    gold, seen = answers.gold, read_seen(folder)
+    scores = score(gold, answers.after, seen=seen).as_dict()
+    if answers.before is None:
         return {"corpus": gold.name, "before": scores, "after": scores, "change": None}
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
-    change = compare_seeds(gold, [before], [after], metric=metric).as_dict()
-    return {"corpus": gold.name, "before": score(gold, before, seen=seen).as_dict(), "after": scores, "change": change}
+    change = compare_seeds(gold, [answers.before], [answers.after], metric=metric).as_dict()
+    before = score(gold, answers.before, seen=seen).as_dict()
+    return {"corpus": gold.name, "before": before, "after": scores, "change": change}

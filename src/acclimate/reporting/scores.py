@@ -195,11 +195,8 @@ def _more(run: RunData) -> Iterator[Block]:
             yield Text(f"The {domain} has no score: {why}", "note")
             continue
         change = run.changes[domain]
-        parts = change.get("parts") or {}
-        if parts:
-            yield _by_source(domain, parts)
         yield _all_figures(domain, change)
-        yield from (_all_figures(f"{domain} {name}", part) for name, part in parts.items())
+        yield from (_all_figures(f"{domain} {name}", part) for name, part in (change.get("parts") or {}).items())
     for name, sibling in (run.report.get("siblings") or {}).items():
         yield _sibling(name, sibling)
 
@@ -209,16 +206,6 @@ _PRECISION_RECALL_F1 = ("precision", "recall", "F1")
 
 def _times(change: Mapping[str, Any]) -> tuple[str, ...]:
     return ("before", "after") if change["change"] is not None else ("after",)
-
-
-def _by_source(domain: str, parts: Mapping[str, Mapping[str, Any]]) -> Block:
-    """F1 of each source that was joined with others."""
-    times = _times(next(iter(parts.values())))
-    rows = [
-        [name, f"{part['after']['sentences']:,}", *(percent(part[when]["span"]["f1"]) for when in times)]
-        for name, part in parts.items()
-    ]
-    return Table([f"{domain} by corpus", "sentences", *(f"F1 {when}" for when in times)], rows)
 
 
 def _all_figures(name: str, change: Mapping[str, Any]) -> Block:

@@ -6,16 +6,14 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from acclimate.analysis.masks import MaskedRow, mask_statistics, read_masks
-from acclimate.analysis.run_records import ChangedRow, How, how, read_changes
+from acclimate.analysis.masks import mask_statistics
+from acclimate.analysis.run_records import ChangedRow, How, MaskedRow, how, read_changes, read_masks
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
 from acclimate.evaluation.counts import pair_up
-from acclimate.methods.word_edits import WordEdit, spread
 from acclimate.reporting.page import (
     Block,
     Edited,
@@ -145,8 +143,7 @@ def _marked(example: Example, view: str, spans: Sequence[Span], colours: Mapping
             place = max(span.end, place + 1)
 
 
-_EXAMPLES = 6  # of masked sentences
-_CHANGED_EXAMPLES = 4  # of each way to change a sentence
+_EXAMPLES = 6  # of masked or changed sentences
 _ABOUT_MASKS = "Training hid these words and had to guess them from the rest."
 _ABOUT_CHANGES = (
     "Training changed these sentences before it learnt from them. A hidden word has a dashed frame; one that was "
@@ -205,8 +202,7 @@ def edited_blocks(rows: Sequence[ChangedRow]) -> list[Block]:
     blocks: list[Block] = []
     for by in dict.fromkeys(row.by for row in rows):
         own = _without_repeats([row for row in rows if row.by == by])
-        shown = [row for way in get_args(How) for row in _latest([row for row in own if row.hows == {way}])]
-        sentences = [(list(_edited(row)), _origin(row)) for row in shown or _latest(own)]
+        sentences = [(list(_edited(row)), _origin(row)) for row in own[-_EXAMPLES:]]
         blocks += [Text(_summary(own), strong=_TITLES.get(by, by)), EditedSentences(sentences, "masked changed")]
     return blocks
 
@@ -226,29 +222,17 @@ def _summary(rows: Sequence[ChangedRow]) -> str:
     times = {way: "once" if counts[way] == 1 else f"{counts[way]:,} times" for way in get_args(How) if counts[way]}
     ways = ", ".join(f"{way} {often}" for way, often in times.items())
     sentences = "sentence" if len(rows) == 1 else "sentences"
-    return f"In the logged sample of {len(rows):,} changed {sentences}, words were {ways}. The latest of each:"
-
-
-def _latest(rows: Sequence[ChangedRow]) -> list[ChangedRow]:
-    """The last ones; of one update some from its beginning and some from its end, which may be of another domain."""
-    entries = [list(entry) for _, entry in groupby(rows, lambda row: (row.stage, row.update))]
-    latest: list[ChangedRow] = []
-    for entry in reversed(entries):
-        latest += spread(entry, _CHANGED_EXAMPLES - len(latest))
-    return latest
+    return f"In the logged sample of {len(rows):,} changed {sentences}, words were {ways}. The latest:"
 
 
 def _edited(row: ChangedRow) -> Iterator[str | Edited]:
     reached = 0
     for edit in row.edits:
         yield from row.words[reached : edit.start]
-        yield _piece(" ".join(row.words[edit.start : edit.end]), edit)
+        by = None if edit.by is None else " ".join(edit.by)
+        yield Edited(" ".join(row.words[edit.start : edit.end]), by, edit.label, is_hidden=by is None)
         reached = edit.end
     yield from row.words[reached:]
-
-
-def _piece(words: str, edit: WordEdit) -> Edited:
-    return Edited(words, is_hidden=True) if edit.by is None else Edited(words, " ".join(edit.by), edit.label)
 
 
 def _origin(row: ChangedRow) -> str:

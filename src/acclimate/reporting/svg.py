@@ -1,4 +1,4 @@
-"""SVG: its elements, axes with round numbers, and sheets of several charts in one file that stands alone.
+"""SVG: its elements, and axes with round numbers.
 
 Colours are classes of `charts.css`: light, dark and paper each have their own. A chart is drawn for the width of a
 phone and grows with its place. What a colour says is also shown by a shape, a dash or a figure.
@@ -9,25 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from acclimate.data.problems import InputError
-from acclimate.data.writers.shared import save
 from acclimate.reporting.formatting import Markup, escape, short
 
 WIDTH = 360.0  # as wide as a phone shows
 LETTER = 7.4  # mean width of a letter of the small print in a wide font
 STYLES = 6  # kinds of lines, bars and points in the style sheet
-_MARGIN, _GAP, _LINE, _HEAD = 18.0, 26.0, 17.0, 34.0  # of a sheet
-
-
-class Drawing(Markup):
-    """An SVG element that knows its size."""
-
-    width: float
-    height: float
 
 
 @dataclass(frozen=True)
@@ -35,8 +23,8 @@ class Figure:
     """A drawing under its caption. The legend are signs, each with its meaning; a note stands below."""
 
     caption: str
-    drawing: Drawing | None
-    legend: Sequence[tuple[Drawing, str]] = ()
+    drawing: Markup | None
+    legend: Sequence[tuple[Markup, str]] = ()
     note: str = ""
     scrolls: bool = False  # sideways, where it is wider than a phone
 
@@ -101,21 +89,19 @@ def coordinate(value: float) -> str:
     return "0" if shown in ("-0", "") else shown
 
 
-def drawing(height: float, title: str, about: str, *children: Any, width: float = WIDTH) -> Drawing:
+def drawing(height: float, title: str, about: str, *children: Any, width: float = WIDTH) -> Markup:
     """An SVG with a name, and a description for readers who cannot see it."""
     description = tag("desc", about) if about else None
     return _sized(width, height, tag("title", title), description, *children, role="img")
 
 
-def sign(*children: Any, width: float = 18.0) -> Drawing:
+def sign(*children: Any, width: float = 18.0) -> Markup:
     """A drawing in a line of text."""
     return _sized(width, 12.0, *children, class_="sign", aria_hidden="true")
 
 
-def _sized(width: float, height: float, *children: Any, **attributes: Any) -> Drawing:
-    drawn = Drawing(tag("svg", *children, viewBox=f"0 0 {coordinate(width)} {coordinate(height)}", **attributes))
-    drawn.width, drawn.height = width, height
-    return drawn
+def _sized(width: float, height: float, *children: Any, **attributes: Any) -> Markup:
+    return tag("svg", *children, viewBox=f"0 0 {coordinate(width)} {coordinate(height)}", **attributes)
 
 
 def tooltip(words: str) -> Markup | None:
@@ -175,68 +161,3 @@ def _tick(value: float) -> str:
 def label_width(labels: Sequence[str], least: float = 30) -> float:
     """The room that labels at the left need."""
     return min(145.0, max([least, *(LETTER * len(label) + 10 for label in labels)]))
-
-
-def save_sheet(file: Path, title: str, figures: Sequence[Figure]) -> None:
-    save(sheet(title, figures).encode("utf-8"), file)
-
-
-def chart_style() -> str:
-    """The style sheet of charts, for the head of a page or of a picture."""
-    return files("acclimate.reporting").joinpath("charts.css").read_text(encoding="utf-8")
-
-
-def sheet(title: str, figures: Sequence[Figure], across: int = 2) -> str:
-    """Figures in rows of two."""
-    shown = [(figure, figure.drawing) for figure in figures if figure.drawing is not None]
-    if not shown:
-        raise InputError("there is nothing to draw.")
-    wide = max(WIDTH, *(drawn.width for _, drawn in shown))
-    across = min(across, len(shown))
-    top, parts = _MARGIN + _HEAD, []
-    for start in range(0, len(shown), across):
-        heights = []
-        for number, (figure, drawn) in enumerate(shown[start : start + across]):
-            elements, height = _figure(figure, drawn, _MARGIN + number * (wide + _GAP), top, wide)
-            parts += elements
-            heights.append(height)
-        top += max(heights) + _GAP
-    width = max(2 * _MARGIN + across * wide + (across - 1) * _GAP, LETTER * 1.15 * len(title) + 2 * _MARGIN)
-    root = tag(
-        "svg",
-        tag("title", title),
-        tag("style", Markup(f"\n{chart_style()}")),
-        box(0, 0, width, top, "sheet"),
-        text(_MARGIN, _MARGIN + 12, title, class_="caption"),
-        parts,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {coordinate(width)} {coordinate(top)}",
-        width=width,
-        height=top,
-    )
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{root}\n'
-
-
-def _figure(figure: Figure, drawn: Drawing, left: float, top: float, wide: float) -> tuple[list[Markup], float]:
-    """The elements of a figure, and how tall they are together."""
-    parts = [text(left, top + 12, figure.caption, class_="label caption", most=int(wide / LETTER))]
-    y, x = top + _LINE + 6, left
-    for sign, name in figure.legend:
-        shown = short(name, int(wide / LETTER) - 6)
-        room = sign.width + 6 + LETTER * len(shown) + 14
-        if x > left and x + room > left + wide:
-            x, y = left, y + _LINE
-        parts += [_placed(sign, x, y), text(x + sign.width + 6, y + 10, shown)]
-        x += room
-    y += _LINE + 2 if figure.legend else 0
-    parts.append(_placed(drawn, left, y))
-    y += drawn.height
-    if figure.note:
-        parts.append(text(left, y + 12, figure.note, class_="count"))
-        y += _LINE
-    return parts, y - top
-
-
-def _placed(drawn: Drawing, x: float, y: float) -> Markup:
-    """A drawing inside another one, at its own size."""
-    return tag("svg", drawn, x=float(x), y=float(y), width=drawn.width, height=drawn.height)

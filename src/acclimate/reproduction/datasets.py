@@ -7,7 +7,6 @@ and so on. What every set is stands in `datasets.yaml`. With `--scale small` a b
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -66,19 +65,6 @@ class Dataset(Settings):
     parts_of_speech: bool = False  # its tags are dropped, and those of the built-in tagger take their place
 
 
-@dataclass(frozen=True)
-class Missing:
-    """A set that a table needs and that is not there."""
-
-    name: str
-    what: str
-    where: str
-    looked_for: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.what}. Described in {self.where}. Looked for {self.looked_for}"
-
-
 @cache
 def known_datasets() -> dict[str, Dataset]:
     with as_file(files("acclimate.reproduction") / "datasets.yaml") as file:
@@ -109,8 +95,8 @@ class Datasets:
             raise SettingsError(f"datasets.yaml: nothing stands in for {name} at small scale.")
         return dataset.small
 
-    def missing(self, name: str, parts: Iterable[str]) -> Missing | None:
-        """What is not there of the parts that are needed."""
+    def missing(self, name: str, parts: Iterable[str]) -> str | None:
+        """What the set is and where it was looked for, if one of these parts is not there."""
         dataset = find_dataset(name)
         if self.small or dataset.bundled is not None:
             return None
@@ -119,7 +105,7 @@ class Datasets:
             file_part = dataset.divide.of if dataset.divide is not None and part in dataset.divide.parts else part
             if self.folder is None or not _files(self.folder / place, file_part):
                 looked = (self.folder or Path("DATA")) / place / f"{file_part}.*"
-                return Missing(name, dataset.what, dataset.where, str(looked))
+                return f"{name}: {dataset.what}. Described in {dataset.where}. Looked for {looked}"
         return None
 
     def part(self, name: str, part: str) -> Corpus | None:

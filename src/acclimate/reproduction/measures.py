@@ -12,10 +12,10 @@ from statistics import fmean
 from typing import Any, Literal, cast
 
 from acclimate.analysis.curves import Evaluation, ScoreCurve, Series, StageCurves, read_curves
-from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics, read_masks
-from acclimate.analysis.run_records import read_records, record_files
+from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics
+from acclimate.analysis.run_records import read_masks
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
-from acclimate.analysis.text_comparison import corpus_statistics, vocabulary_overlap
+from acclimate.analysis.text_comparison import Overlap, corpus_statistics, frequent_words
 from acclimate.data.collocations import build_collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -85,15 +85,6 @@ class Finished:
         target = task.target if task.target is not None else task.source
         sticks = Yardsticks(task.source, target, tagger=self.parts_of_speech)
         return mask_statistics({"run": read_masks(self.folder)}, sticks)[0].everything
-
-    @cached_property
-    def mask_weights(self) -> tuple[float, float] | None:
-        """What a hidden piece of a term and any other weighed (mslm); None where nothing is said about it."""
-        for file in record_files(self.folder):
-            for _, entry in read_records(file, lambda line: b'"masks"' in line):
-                if "weights" in entry:
-                    return entry["weights"]["elm"], entry["weights"]["blm"]
-        return None
 
     @cached_property
     def curves(self) -> list[StageCurves]:
@@ -299,8 +290,8 @@ def _sizes(corpora: Sequence[Corpus], _: Settings) -> Figures:
 def _overlap(corpora: Sequence[Corpus], options: OverlapSettings) -> Figures:
     if len(corpora) != 2:
         raise InputError(f"the overlap is of two corpora, not of {len(corpora)}.")
-    pair: Mapping[str, Corpus] = {"one": corpora[0], "other": corpora[1]}
-    return {"words shared, %": vocabulary_overlap(pair, least_sentences=options.least_sentences).percents[0][1]}
+    one, other = (frequent_words(corpus, options.least_sentences) for corpus in corpora)
+    return {"words shared, %": Overlap.of({"one": one, "other": other}).percents[0][1]}
 
 
 def _collocations(corpora: Sequence[Corpus], options: CollocationSettings) -> Figures:

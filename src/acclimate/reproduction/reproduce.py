@@ -26,7 +26,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import perplexity
-from acclimate.reproduction.datasets import Datasets, Missing, find_dataset
+from acclimate.reproduction.datasets import Datasets, find_dataset
 from acclimate.reproduction.measures import FACTS, MEASURES, TAGGER, Finished, Place
 from acclimate.reproduction.results import Reproduction, counted, gains, means, measured, with_paper_only
 from acclimate.reproduction.table import Cell, Scale, Table, cells_of, find_table
@@ -211,7 +211,7 @@ def reproduce(
     """Run the table of this name.
 
     data: a folder per data set with train, dev, test and unlabelled. At small scale bundled corpora stand in.
-    out: trainings go to `out/runs`, which tables share, and continue; the table to `out/NAME.md`, `.csv` and `.svg`.
+    out: trainings go to `out/runs`, which tables share, and continue; the table to `out/NAME.md`, `.csv` and `.html`.
     assignments: settings of all trainings, as `--set` takes them (`tagger.encoder=bert-base-cased`).
     """
     table, out = find_table(name), Path(out)
@@ -219,7 +219,7 @@ def reproduce(
     sets = Datasets(None if data is None else Path(data), scale == "small")
     cells = cells_of(table, scale, assignments)
     lacking = {cell.name: _missing(cell, sets) for cell in cells}
-    missing = tuple({one.name: one for own in lacking.values() for one in own}.values())
+    missing = tuple({name: about for own in lacking.values() for name, about in own.items()}.values())
     for one in missing:
         tell(f"missing: {one}")
     chosen = [cell for cell in cells if not lacking[cell.name]]
@@ -255,9 +255,10 @@ def reproduce(
     return result
 
 
-def _missing(cell: Cell, sets: Datasets) -> list[Missing]:
-    missing = [sets.missing(name, sorted(parts)) for name, parts in needed_parts(cell.settings).items()]
-    return [one for one in missing if one is not None]
+def _missing(cell: Cell, sets: Datasets) -> dict[str, str]:
+    """By the names of data sets, what of them is not there."""
+    missing = {name: sets.missing(name, sorted(parts)) for name, parts in needed_parts(cell.settings).items()}
+    return {name: about for name, about in missing.items() if about is not None}
 
 
 def _data_read(cells: Sequence[Cell], sets: Datasets) -> dict[str, str]:

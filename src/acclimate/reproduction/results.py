@@ -10,9 +10,9 @@ from statistics import fmean
 
 from acclimate.comparison.results import Mean
 from acclimate.evaluation.significance import SeedsComparison, compare_seeds, holm
-from acclimate.reproduction.datasets import Datasets, Missing
+from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.measures import MEASURES, STATISTICS, Finished, Place
-from acclimate.reproduction.table import Cell, CellSettings, Number, Printed, Scale, Table
+from acclimate.reproduction.table import Cell, Number, Printed, Scale, Table
 from acclimate.settings import complete
 
 COUNTED = "counted"  # in the place of a measure
@@ -40,6 +40,14 @@ class Figure:
         return Mean.of(known) if known else None
 
     @property
+    def value(self) -> float | None:
+        return None if self.mean is None else self.mean.mean
+
+    @property
+    def deviation(self) -> float | None:
+        return None if self.mean is None else self.mean.deviation
+
+    @property
     def text(self) -> str:
         """Mean ± deviation, and the best of several; `-` where no seed has a number (a curve never came so far)."""
         mean = self.mean
@@ -60,14 +68,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Gain:
-    """A row against the one that it is compared with. The p-value is after Holm's correction over the table; there is
-    none where both rows turned out to be one training."""
+    """A row against the one that it is compared with. The p-value is after Holm's correction over the table."""
 
     row: str
     column: str
     other: str
     test: SeedsComparison
-    p_holm: float | None
+    p_holm: float
     paper: Number | None = None
 
 
@@ -81,7 +88,7 @@ class Reproduction:
     cells: tuple[Cell, ...]
     figures: tuple[Figure, ...]
     gains: tuple[Gain, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[str, ...] = ()  # data sets, and where they were looked for
     skipped: tuple[str, ...] = ()  # cells whose data are missing, or that would only repeat others
     notes: tuple[str, ...] = ()  # on the text that there was
     failures: Mapping[str, str] = field(default_factory=dict)
@@ -98,6 +105,10 @@ class Panel:
     across: str  # what the places are
     places: tuple[str, ...]
     lines: Mapping[str, Mapping[str, Figure]]  # row: place: figure
+
+    def at(self, row: str, place: str) -> Figure:
+        """The figure there; one without a number where the table has none."""
+        return self.lines[row].get(place) or Figure(row, place, "", "")
 
 
 def panels(result: Reproduction) -> list[Panel]:
@@ -143,24 +154,23 @@ def printed(numbers: Printed, row: str, column: str, name: str, is_first: bool =
     return own if is_first else None
 
 
-_PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
-_NAMED = re.compile(rf"(?P<name>.+) (?P<number>{_PLAIN_NUMBER.pattern})")
+_SWEPT = re.compile(r"(?P<name>.+) (?P<number>\d+(\.\d+)?)")
 
 
 def by_sweep(panel: Panel) -> list[Panel]:
-    """Along the places or, where the rows alone are such numbers, along the rows. Any other panel as it is."""
-    if panel.across and not all(map(_PLAIN_NUMBER.fullmatch, panel.places)):
-        by_place: dict[str, dict[str, Figure]] = {place: {} for place in panel.places}
-        for row, line in panel.lines.items():
-            for place, figure in line.items():
-                by_place[place][row] = figure
-        turned = replace(panel, across="", places=tuple(panel.lines), lines=by_place)
-        for one in (panel, turned):
-            named: dict[str, dict[str, str]] = {}  # by name, each place and its number
-            for parts in filter(None, map(_NAMED.fullmatch, one.places)):
-                named.setdefault(parts["name"], {})[parts[0]] = parts["number"]
-            if named and sum(map(len, named.values())) == len(one.places):
-                return [_part(one, name, numbers) for name, numbers in named.items()]
+    """A panel for each name where all columns, or else all rows, are a name and a number; then lines run along the
+    numbers. Any other panel as it is."""
+    if not panel.across or all(place.replace(".", "").isdecimal() for place in panel.places):
+        return [panel]
+    columns_as_rows = {place: {row: panel.at(row, place) for row in panel.lines} for place in panel.places}
+    turned = replace(panel, across="", places=tuple(panel.lines), lines=columns_as_rows)
+    for one in (panel, turned):
+        swept = {place: parts for place in one.places if (parts := _SWEPT.fullmatch(place))}
+        if len(swept) == len(one.places):
+            by_name: dict[str, dict[str, str]] = {}  # by name, each place and its number
+            for place, parts in swept.items():
+                by_name.setdefault(parts["name"], {})[place] = parts["number"]
+            return [_part(one, name, numbers) for name, numbers in by_name.items()]
     return [panel]
 
 
@@ -253,8 +263,6 @@ def with_paper_only(table: Table, scale: Scale, cells: Sequence[Cell], figures: 
 def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: Mapping[Place, Finished]) -> list[Gain]:
     """Rows against others, over the seeds that both have, where a test of the first measure is to be had."""
     pairs: dict[tuple[str, str, str], SeedsComparison] = {}
-    settings = {(cell.row, cell.column): cell.settings for cell in cells}
-    same = set()
     for cell in cells:
         other = table.against.get(cell.row)
         metric = MEASURES[cell.measures[0]].metric if cell.measures else None
@@ -267,24 +275,9 @@ def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: M
         ]
         if both:
             one, two = ([pair[side].predicted for pair in both] for side in (0, 1))
-            key = cell.row, cell.column, other
-            pairs[key] = compare_seeds(both[0][1].test, one, two, metric=metric)
-            if _are_same_training(settings[other, cell.column], cell.settings, both):
-                same.add(key)
-    differing = [key for key in pairs if key not in same]
-    corrected = dict(zip(differing, holm([pairs[key].bootstrap_p for key in differing]), strict=True))
+            pairs[cell.row, cell.column, other] = compare_seeds(both[0][1].test, one, two, metric=metric)
+    corrected = holm([test.bootstrap_p for test in pairs.values()])
     return [
-        Gain(*key, test, corrected.get(key), printed(table.published_gains, *key[:2], ""))
-        for key, test in pairs.items()
+        Gain(*key, test, p_holm, printed(table.published_gains, *key[:2], ""))
+        for (key, test), p_holm in zip(pairs.items(), corrected, strict=True)
     ]
-
-
-def _are_same_training(one: CellSettings, other: CellSettings, both: Sequence[tuple[Finished, Finished]]) -> bool:
-    """Whether the settings differ by MSLM's weights alone, and these were even in all runs. On a GPU the predictions
-    may differ nevertheless: it adds gradients up in another order each time."""
-    if "weighted" not in one.options or one.options["weighted"] == other.options.get("weighted"):
-        return False
-    if one != other.model_copy(update={"options": {**other.options, "weighted": one.options["weighted"]}}):
-        return False
-    weights = [run.mask_weights for pair in both for run in pair]
-    return all(pair is not None and pair[0] == pair[1] for pair in weights)

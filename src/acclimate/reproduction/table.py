@@ -46,7 +46,7 @@ class Watch(Settings):
     """Sentences of the source's set: how sure the tagger is of their tags is written down along training."""
 
     sentence: str | None = None  # one of test, word for word
-    misleading: int = Field(0, ge=0)  # so many of dev with a word that train knows under another label alone
+    others: int = Field(0, ge=0)  # so many of dev with an entity
 
 
 class CellSettings(Settings):
@@ -221,6 +221,8 @@ def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = (
     small = table.small if scale == "small" else None
     rows = _selected(table, "rows", None if small is None else small.rows)
     columns = _selected(table, "columns", None if small is None else small.columns)
+    of_recipes = [one for one in assignments if "." in one and one.partition(".")[0] in RECIPES]
+    of_all = [one for one in assignments if one not in of_recipes]
     cells = []
     for row, row_settings in rows.items():
         only = row_settings.get("only")
@@ -229,8 +231,15 @@ def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = (
                 values = _resolved(table, row_settings, column_settings)
                 if small is not None:
                     values = _at_small_scale(values, small)
-                cells.append(_cell(table, row, column, with_assignments(values, _assignments_for(assignments, values))))
-    _require_recipes(table, cells, assignments)
+                prefix = f"{values.get('recipe')}."
+                own = [one.removeprefix(prefix) for one in of_recipes if one.startswith(prefix)]
+                cells.append(_cell(table, row, column, with_assignments(values, [*of_all, *own])))
+    made = dict.fromkeys(cell.settings.recipe for cell in cells if cell.settings.recipe is not None)
+    for one in of_recipes:
+        name = one.partition(".")[0]
+        if name not in made:  # it would have no effect
+            known = f"Its recipes: {', '.join(made)}." if made else "It trains nothing."
+            raise SettingsError(f"--set {one}: {table.name} has no cell of {name} at this scale. {known}")
     return cells
 
 
@@ -252,28 +261,6 @@ def _at_small_scale(values: Mapping[str, Any], small: SmallScale) -> dict[str, A
     encoder = values.get("tagger", {}).get("encoder", "")
     of_both = merged(small.of_encoder.get(encoder, {}), small.of_recipe.get(values.get("recipe") or "", {}))
     return merged(merged(values, less), of_both)
-
-
-def _assignments_for(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
-    """Those of all cells, and those of the cell's recipe, without its name in front (`pdaln.options.rounds=1`)."""
-    meant = []
-    for assignment in assignments:
-        name, dot, rest = assignment.partition(".")
-        if not dot or name not in RECIPES:
-            meant.append(assignment)
-        elif name == values.get("recipe"):
-            meant.append(rest)
-    return meant
-
-
-def _require_recipes(table: Table, cells: Sequence[Cell], assignments: Sequence[str]) -> None:
-    """Settings of a recipe that no cell has would have no effect."""
-    made = list(dict.fromkeys(cell.settings.recipe for cell in cells if cell.settings.recipe is not None))
-    for assignment in assignments:
-        name, dot, _ = assignment.partition(".")
-        if dot and name in RECIPES and name not in made:
-            known = f"Its recipes: {', '.join(made)}." if made else "It trains nothing."
-            raise SettingsError(f"--set {assignment}: {table.name} has no cell of {name} at this scale. {known}")
 
 
 def _selected(table: Table, side: str, names: Sequence[str] | None) -> Mapping[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,6 @@ from acclimate.runs.task import BlindTask, Task
 from acclimate.spelling import count
 
 _READS_TEXT = ("adversarial-masking", "pdaln", "self-training")  # recipes that learn from unlabelled target text
-_KNOWN = 5  # times that train must have a word that misleads
 _LENGTHS = range(4, 13)  # of watched sentences
 
 
@@ -88,7 +87,7 @@ def prepare_task(settings: CellSettings, sets: Datasets, seed: int) -> Prepared:
         for part in (source_dev, test):
             labels = labels if part is None else labels | part.labels
         blind = replace(blind, known_source_labels=labels)
-    watch = None if settings.watch is None else watched(settings.watch, source, source_dev, test)
+    watch = None if settings.watch is None else watched(settings.watch, source_dev, test)
     return Prepared(blind, test, watch)
 
 
@@ -116,23 +115,12 @@ def _words_only(settings: CellSettings, text: Corpus | None, parts: tuple[Corpus
     return text
 
 
-def watched(settings: Watch, train: Corpus, dev: Corpus | None, test: Corpus) -> Corpus:
-    """The sentence that is named, and sentences of dev in which a word misleads: train knows it under one label
-    alone, and here it has another. They teach nothing and choose nothing."""
+def watched(settings: Watch, dev: Corpus | None, test: Corpus) -> Corpus:
+    """The sentence that is named, and the first short sentences of dev with an entity. They teach nothing and choose
+    nothing."""
     named = [sentence for sentence in test if " ".join(sentence.words) == settings.sentence][:1]
-    labels: dict[str, Counter[str]] = defaultdict(Counter)
-    for sentence in train.labelled():
-        for word, tag in zip(sentence.words, sentence.tags or (), strict=True):
-            labels[word][tag[2:]] += 1
-
-    def misleads(word: str, tag: str) -> bool:
-        known = labels.get(word, Counter())
-        return len(known) == 1 and known.total() >= _KNOWN and tag != "O" and tag[2:] not in known
-
-    some = [] if dev is None else [sentence for sentence in dev.labelled() if len(sentence) in _LENGTHS]
-    telling = [one for one in some if any(map(misleads, one.words, one.tags or ()))]
-    telling += [one for one in some if one.spans and one not in telling]  # where none misleads, any with an entity
-    return Corpus.of([*named, *telling[: settings.misleading]], "watched")
+    others = [one for one in dev or () if one.tags is not None and one.spans and len(one) in _LENGTHS]
+    return Corpus.of([*named, *others[: settings.others]], "watched")
 
 
 def extra_files(settings: CellSettings, sets: Datasets, folder: Path) -> dict[str, object]:

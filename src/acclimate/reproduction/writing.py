@@ -1,14 +1,12 @@
-"""A table that was run again, as files: Markdown to read, CSV to count with, and a picture."""
+"""A table that was run again, as files: Markdown to read, CSV to count with, and a page of charts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from acclimate.comparison.tables import markdown_table
-from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import save, write_csv
 from acclimate.reporting.charts import (
     BarRow,
@@ -21,30 +19,25 @@ from acclimate.reporting.charts import (
     scatter_legend,
     series_classes,
 )
+from acclimate.reporting.page import Charts, Section, page
 from acclimate.reporting.svg import Figure as Chart
-from acclimate.reporting.svg import save_sheet
 from acclimate.reproduction.measures import Finished, Place
 from acclimate.reproduction.results import PAPER, Panel, Reproduction, by_sweep, panels
 from acclimate.reproduction.table import Number, shared_settings
 
 _MOST_PANELS = 6
 SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bundled corpora stand in for the data."
-SAME = "same training: what a GPU's rounding does"
 _TESTS = "Paired bootstrap over test sentences, all seeds of a sentence together; p after Holm's correction."
 _MEAN = "mean of columns"
 
 
 def write_all(result: Reproduction, out: Path, finished: Mapping[Place, Finished]) -> None:
-    """ID.md, ID.csv and ID.svg; with mistakes and maps beside them where the table has such."""
+    """ID.md, ID.csv and ID.html; the mistakes of each run beside them where the table asks for them."""
     out.mkdir(parents=True, exist_ok=True)
     name = result.table.name
-    write_csv([*csv_rows(result), *change_rows(result)], out / f"{name}.csv")
-    try:
-        draw(result, out / f"{name}.svg")
-        pictures = [f"{name}.svg", *draw_maps(result, out, finished)]
-    except InputError:  # there is nothing to draw
-        pictures = []
-    save(markdown(result, pictures).encode("utf-8"), out / f"{name}.md")
+    write_csv([*figure_records(result), *change_records(result)], out / f"{name}.csv")
+    save(markdown(result).encode("utf-8"), out / f"{name}.md")
+    save(chart_page(result, [*charts(result), *maps(result, finished)]).encode("utf-8"), out / f"{name}.html")
     if any("mistakes" in cell.measures for cell in result.cells):
         for (row, column, seed), run in finished.items():
             file = out / f"{name}-mistakes" / f"{_file_name(row)}, {_file_name(column)}, seed {seed}.json"
@@ -56,90 +49,85 @@ def _file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_. " else "_" for letter in name)
 
 
-def draw(result: Reproduction, file: Path) -> None:
-    """The table's picture."""
-    in_lines = result.table.picture == "lines"
+def chart_page(result: Reproduction, figures: list[Chart]) -> str:
+    table = result.table
+    under = "Small scale: not the paper's result." if result.scale == "small" else f"{table.paper}, {table.shows}."
+    section = Section("charts", "Charts", f"The numbers stand in {table.name}.md.", [Charts(figures)])
+    return page(f"{table.name}: {table.title}", "Acclimate · a paper's table", under, None, [section])
+
+
+def charts(result: Reproduction) -> list[Chart]:
+    """A chart for each panel, of the kind that the table asks for."""
     shown = panels(result)
-    if in_lines:
-        shown = [part for panel in shown for part in by_sweep(panel)]
-    shown = shown[:_MOST_PANELS]
-    small = " (small scale: not the paper's result)" if result.scale == "small" else ""
     if result.table.picture == "cells" and len(shown[0].places) > 1:
-        figures = [_cells(shown[0])]
-    else:
-        figures = [_lines(panel) if in_lines and panel.across else _bars(panel) for panel in shown]
-    save_sheet(file, f"{result.table.name}: {result.table.title}{small}", figures)
+        return [_cells(shown[0])]
+    if result.table.picture != "lines":
+        return [_bars(panel) for panel in shown[:_MOST_PANELS]]
+    sweeps = [part for panel in shown for part in by_sweep(panel)]
+    return [_lines(panel) if panel.across else _bars(panel) for panel in sweeps[:_MOST_PANELS]]
 
 
 def _bars(panel: Panel) -> Chart:
     """A group for each place, a bar for each row; an upright stroke is the paper's number."""
     rows = []
     for place in panel.places:
-        figures = [line.get(place) for line in panel.lines.values()]
-        means = [None if figure is None else figure.mean for figure in figures]
-        values = [None if mean is None else mean.mean for mean in means]
-        papers = [None if figure is None else figure.paper_number for figure in figures]
-        spreads = [None if mean is None else mean.deviation for mean in means]
-        rows.append(BarRow(place, values, marks=papers, spreads=spreads))
+        figures = [panel.at(row, place) for row in panel.lines]
+        papers, spreads = [figure.paper_number for figure in figures], [figure.deviation for figure in figures]
+        rows.append(BarRow(place, [figure.value for figure in figures], marks=papers, spreads=spreads))
     known = [value for row in rows for value in (*row.values, *row.marks) if value is not None]
     series = series_classes(list(panel.lines))
     most, digits = max([0.0, *known]), 2 if known and max(known) <= 1 else 1
     drawn = bars(panel.title, _spoken(panel), rows, series, most, digits=digits)
     has_paper = any(mark is not None for row in rows for mark in row.marks)
-    note = "upright strokes: the paper's numbers" if has_paper else ""
-    return Chart(panel.title, drawn, bars_legend(series), note)
+    return Chart(panel.title, drawn, bars_legend(series), "upright strokes: the paper's numbers" if has_paper else "")
 
 
 def _lines(panel: Panel) -> Chart:
     """A line for each row; the thin one of the same colour is the paper's."""
     try:
-        places = [float(place) for place in panel.places]  # updates, epochs
+        places, names = [float(place) for place in panel.places], None  # updates, epochs
     except ValueError:
         places = [float(number) for number in range(len(panel.places))]
+        names = dict(zip(places, panel.places, strict=True))
     series: dict[str, list[tuple[float, float | None]]] = {}
     paper: dict[str, list[tuple[float, float | None]]] = {}
     ranges: dict[str, list[tuple[float, float, float]]] = {}
-    for row, line in panel.lines.items():
-        for x, place in zip(places, panel.places, strict=True):
-            figure = line.get(place)
-            mean = None if figure is None else figure.mean
-            series.setdefault(row, []).append((x, None if mean is None else mean.mean))
-            if mean is not None and mean.deviation:
-                spread = (x, mean.mean - mean.deviation, mean.mean + mean.deviation)
+    for row in panel.lines:
+        figures = [panel.at(row, place) for place in panel.places]
+        series[row] = [(x, figure.value) for x, figure in zip(places, figures, strict=True)]
+        for x, figure in zip(places, figures, strict=True):
+            if figure.value is not None and figure.deviation:
+                spread = (x, figure.value - figure.deviation, figure.value + figure.deviation)
                 ranges.setdefault(row, []).append(spread)
-            if figure is not None and figure.paper_number is not None:
+            if figure.paper_number is not None:
                 paper.setdefault(row, []).append((x, figure.paper_number))
-    is_even = places == [float(number) for number in range(len(places))]
-    names = dict(zip(places, panel.places, strict=True)) if is_even else None
     drawn = lines(panel.title, _spoken(panel), series, across=panel.across, ranges=ranges, beside=paper, names=names)
     return Chart(panel.title, drawn, lines_legend(list(series)), "thin lines: the paper's numbers" if paper else "")
 
 
 def _cells(panel: Panel) -> Chart:
-    figures = [[line.get(place) for place in panel.places] for line in panel.lines.values()]
-    means = [[None if figure is None else figure.mean for figure in line] for line in figures]
-    values = [[None if mean is None else mean.mean for mean in line] for line in means]
+    values = [[panel.at(row, place).value for place in panel.places] for row in panel.lines]
     known = [value for line in values for value in line if value is not None]
-    if not known:
-        raise InputError("there is no number to draw.")
-    look: dict[str, Any] = {"scale": (min(known), max(known)), "digits": 2 if max(known) <= 1 else 1, "longest": 30}
-    names = list(panel.lines)
-    return Chart(panel.title, heat_map(panel.title, _spoken(panel), names, panel.places, values, panel.across, **look))
+    scale, digits = (min(known, default=0.0), max(known, default=1.0)), 2 if max(known, default=1.0) <= 1 else 1
+    rows, spoken = list(panel.lines), _spoken(panel)
+    drawn = heat_map(
+        panel.title, spoken, rows, panel.places, values, panel.across, scale=scale, digits=digits, longest=30
+    )
+    return Chart(panel.title, drawn, scrolls=True)
 
 
 def _spoken(panel: Panel) -> str:
     """The numbers for readers who cannot see the picture."""
     rows = []
-    for row, line in panel.lines.items():
-        means = {place: figure.mean for place, figure in line.items()}
-        shown = ", ".join(f"{place} {mean.mean:.4g}" for place, mean in means.items() if mean is not None)
+    for row in panel.lines:
+        values = {place: panel.at(row, place).value for place in panel.places}
+        shown = ", ".join(f"{place} {value:.4g}" for place, value in values.items() if value is not None)
         rows.append(f"{row}: {shown}")
     return "; ".join(rows)
 
 
-def draw_maps(result: Reproduction, out: Path, finished: Mapping[Place, Finished]) -> list[str]:
+def maps(result: Reproduction, finished: Mapping[Place, Finished]) -> Iterator[Chart]:
     """Features on flat maps, of the first seed, where the learner was asked for them."""
-    names: list[str] = []
     for cell in result.cells:
         run = finished.get((cell.row, cell.column, 1))
         if run is None or "separability" not in cell.measures or not run.facts.get("map"):
@@ -149,36 +137,50 @@ def draw_maps(result: Reproduction, out: Path, finished: Mapping[Place, Finished
         groups = [corpora.index(domain) for domain in domains]
         spoken = ", ".join(f"{domains.count(name)} points of {name}" for name in corpora)
         drawn = scatter("Features by corpus", spoken, places, groups, domains)
-        name = f"{result.table.name}-map-{len(names) + 1}.svg"
-        save_sheet(out / name, f"{cell.row}, {cell.column}", [Chart(spoken, drawn, scatter_legend(corpora))])
-        names.append(name)
-    return names
+        yield Chart(f"{cell.row}, {cell.column}", drawn, scatter_legend(corpora), spoken)
 
 
-def csv_rows(result: Reproduction) -> list[dict[str, object]]:
-    rows = []
+def figure_records(result: Reproduction) -> Iterator[dict[str, object]]:
+    """Rows of the CSV file, one for each figure."""
     for figure in result.figures:
-        mean, values = figure.mean, " ".join(f"{value:.6g}" for value in figure.values)
-        average = (None, None) if mean is None else (mean.mean, mean.deviation)
-        place = (figure.row, figure.column, figure.measure, figure.name)
-        rows.append(_csv_row(result, place, average, len(figure.values), values, figure.paper))
-    return rows
+        yield _record(
+            result,
+            (figure.row, figure.column, figure.measure, figure.name),
+            mean=figure.value,
+            std=figure.deviation,
+            runs=len(figure.values),
+            values=" ".join(f"{value:.6g}" for value in figure.values),
+            paper=figure.paper,
+        )
 
 
-def _csv_row(
+def change_records(result: Reproduction) -> Iterator[dict[str, object]]:
+    """And one for each row that is compared with another."""
+    for gain in result.gains:
+        place = (gain.row, gain.column, f"change of {gain.test.metric}", f"against {gain.other}")
+        yield _record(result, place, mean=100 * gain.test.difference, runs=gain.test.seeds, paper=gain.paper)
+    for row, other, change, paper in _mean_changes(result):
+        yield _record(
+            result, (row, _MEAN, "change", f"against {other}"), mean=change, runs=len(result.seeds), paper=paper
+        )
+
+
+def _record(
     result: Reproduction,
     place: tuple[str, str, str, str],
-    average: tuple[float | None, float | None],
+    *,
+    mean: float | None,
     runs: int,
-    values: str,
     paper: Number | None,
+    std: float | None = None,
+    values: str = "",
 ) -> dict[str, object]:
-    names = ("row", "column", "measure", "figure", "mean", "std", "runs", "values", "paper")
-    own = zip(names, (*place, *average, runs, values, paper), strict=True)
-    return {"table": result.table.name, "scale": result.scale, **dict(own)}
+    where = {"table": result.table.name, "scale": result.scale}
+    where |= dict(zip(("row", "column", "measure", "figure"), place, strict=True))
+    return {**where, "mean": mean, "std": std, "runs": runs, "values": values, "paper": paper}
 
 
-def markdown(result: Reproduction, pictures: list[str]) -> str:
+def markdown(result: Reproduction) -> str:
     """The page."""
     table, runs = result.table, len(result.seeds)
     spread = f", mean ± standard deviation of {runs} seeds" if runs > 1 else ", one seed" if runs else ""
@@ -190,8 +192,7 @@ def markdown(result: Reproduction, pictures: list[str]) -> str:
         title = f"## {panel.title[:1].upper()}{panel.title[1:]}"
         page += ["", title, "", *markdown_table(list(_panel_rows(panel)))]
     page += _change_lines(result)
-    page += [line for name in pictures for line in ("", f"![{table.title}]({name})")]
-    page += ["", "## Where this comes from", ""]
+    page += ["", f"Drawn: [{table.name}.html]({table.name}.html)", "", "## Where this comes from", ""]
     page += [f"- Data, {name}: {about}" for name, about in result.data.items()]
     page += [f"- Missing, left out: {one}" for one in result.missing]
     page += [f"- {note}" for note in result.notes]
@@ -209,12 +210,12 @@ def markdown(result: Reproduction, pictures: list[str]) -> str:
 def _panel_rows(panel: Panel) -> Iterator[list[str]]:
     """The head, then each row of ours with the paper's below it."""
     yield [panel.across if len(panel.places) > 1 else "", *panel.places]
-    for row, line in panel.lines.items():
-        own = [line.get(place) for place in panel.places]
-        if any(figure is not None and figure.values for figure in own):
-            yield [row, *("" if figure is None else figure.text for figure in own)]
-        if any(figure is not None and figure.paper is not None for figure in own):
-            yield [f"{row} ({PAPER})", *("" if figure is None else _printed(figure.paper) for figure in own)]
+    for row in panel.lines:
+        own = [panel.at(row, place) for place in panel.places]
+        if any(figure.values for figure in own):
+            yield [row, *(figure.text for figure in own)]
+        if any(figure.paper is not None for figure in own):
+            yield [f"{row} ({PAPER})", *(_printed(figure.paper) for figure in own)]
 
 
 def _printed(paper: Number | None) -> str:
@@ -228,9 +229,7 @@ def _change_lines(result: Reproduction) -> list[str]:
     rows = [["", "against", "change", "95 % interval", "p (Holm)", PAPER]]
     for gain in result.gains:
         test = gain.test
-        sure = ["", SAME]
-        if gain.p_holm is not None:
-            sure = [f"{100 * test.low:+.2f} to {100 * test.high:+.2f}", f"{gain.p_holm:.3f}"]
+        sure = [f"{100 * test.low:+.2f} to {100 * test.high:+.2f}", f"{gain.p_holm:.3f}"]
         change = f"{100 * test.difference:+.2f}"
         rows.append([f"{gain.row}, {gain.column}", gain.other, change, *sure, _printed(gain.paper)])
     for row, other, mean, paper in _mean_changes(result):
@@ -238,24 +237,11 @@ def _change_lines(result: Reproduction) -> list[str]:
     return ["", "## Changes", "", _TESTS, "", *markdown_table(rows)]
 
 
-def change_rows(result: Reproduction) -> list[dict[str, object]]:
-    """The same for a spreadsheet, in the columns that figures have."""
-    rows = []
-    for gain in result.gains:
-        place = (gain.row, gain.column, f"change of {gain.test.metric}", f"against {gain.other}")
-        rows.append(_csv_row(result, place, (100 * gain.test.difference, None), gain.test.seeds, "", gain.paper))
-    for row, other, change, paper in _mean_changes(result):
-        place = (row, _MEAN, "change", f"against {other}")
-        rows.append(_csv_row(result, place, (change, None), len(result.seeds), "", paper))
-    return rows
-
-
 def _mean_changes(result: Reproduction) -> Iterator[tuple[str, str, float, Number | None]]:
     """Row, the row it is compared with, and its mean change over the columns that were tested, ours and the paper's."""
     by_row: dict[str, list[float]] = {}
     for gain in result.gains:
-        if gain.p_holm is not None:
-            by_row.setdefault(gain.row, []).append(100 * gain.test.difference)
+        by_row.setdefault(gain.row, []).append(100 * gain.test.difference)
     for row, values in by_row.items():
         if len(values) > 1:
             paper = result.table.published_gains.get(row, {}).get("mean")

@@ -1,27 +1,20 @@
-"""The facts that rules decide on: what was given, and what was measured with and without an encoder.
-
-The encoder shows how well it predicts the words of both corpora, and how well it tells their sentences apart. The
-labels show what both sides have, how often, and which of the target's entities the source has.
-"""
+"""What is known of a source and a target before anything is trained: their text, how an encoder reads them, labels."""
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import torch
-
 from acclimate.analysis.features import Separability, domain_separability, feature_points
-from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures, compare_pieces, within
+from acclimate.analysis.text_comparison import TextComparison
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, fitting_map, shared_labels, similar_names_of
 from acclimate.data.sources import sizes_of
 from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.seen import surface
-from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
@@ -33,7 +26,45 @@ FEATURE_WORDS = 4_000  # of each corpus that the encoder reads for its features:
 LOSS_WORDS = 3_000  # and for its loss: some 500 hidden pieces, so that the mean is good to about 0.2
 FEWEST = 4  # different sentences of each, to tell domains apart at all
 SOURCE, TARGET = "source", "target"
+MAP_FILE = "labels.yaml"  # what a map of the user's own is called in the commands
 Progress = Callable[[int, int], None]  # sentences read, of how many
+Words = tuple[str, ...]
+
+_LINK = re.compile(r"(https?://|www\.)\S", re.IGNORECASE)
+_EMOJI = re.compile("[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf]")
+_EMOTICON = re.compile(r"[:;=8]['-]?[()DPp/|3]+$|[()]['-]?[:;=]$|<3+$")
+_CLOSING = "\"'”’»)]}`"
+_ENDS = (".", "!", "?", "…", "。", "！", "？")
+
+OF_SENTENCES: dict[str, Callable[[Words], bool]] = {
+    "begin with a capital": lambda words: words[0][0].isupper(),
+    "all in lower case": lambda words: "".join(words).islower(),
+    "all in capitals": lambda words: "".join(words).isupper(),
+    "end with . ! or ?": lambda words: "".join(words[-3:]).rstrip(_CLOSING).endswith(_ENDS),
+    "with a link": lambda words: any(map(_LINK.match, words)),
+    "with a user name": lambda words: any(re.match(r"@\w", word) for word in words),
+    "with a hashtag": lambda words: any(re.match(r"#\w", word) for word in words),
+    "with an emoji or emoticon": lambda words: any(_EMOJI.search(word) or _EMOTICON.match(word) for word in words),
+}
+OF_WORDS: dict[str, Callable[[str], bool]] = {
+    "with a capital letter first": lambda word: word[0].isupper(),
+    "in capitals": lambda word: len(word) > 1 and word.isalpha() and word.isupper(),
+    "with a digit": lambda word: any(letter.isdigit() for letter in word),
+    "other letters than A to Z": lambda word: any(letter.isalpha() and not letter.isascii() for letter in word),
+}
+
+
+def surface_shares(corpus: Corpus) -> dict[str, float]:
+    """The share of sentences, and of words, with each feature that meets the eye: between 0 and 1."""
+    counts = corpus.vocabulary
+    shares = {
+        f"sentences: {name}": ratio(sum(test(sentence.words) for sentence in corpus), len(corpus))
+        for name, test in OF_SENTENCES.items()
+    }
+    for name, test in OF_WORDS.items():
+        with_it = sum(count for word, count in counts.items() if test(word))
+        shares[f"words: {name}"] = ratio(with_it, counts.total())
+    return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +72,10 @@ class EncoderFigures:
     """What could not be measured is None, and `remarks` say why."""
 
     encoder: str
-    pieces: PieceFigures
+    pieces: tuple[float, float]  # per word of the source and of the target
+    target_unknown: float  # share of the target's words with a piece that stands for anything unknown
     losses: tuple[Perplexity, Perplexity] | None  # source, target
     separability: Separability | None
-    mmd: float | None  # squared and unbiased, on features of sentences
-    mmd_within: float | None  # the same between two halves of the source: what chance makes of it
     remarks: tuple[str, ...]
 
     @property
@@ -59,25 +89,24 @@ class EncoderFigures:
             losses = {SOURCE: self.losses[0].as_dict(), TARGET: self.losses[1].as_dict(), "gap": self.loss_gap}
         return {
             "encoder": self.encoder,
-            "pieces": asdict(self.pieces),
+            "pieces_per_word": dict(zip((SOURCE, TARGET), self.pieces, strict=True)),
+            "target_unknown": self.target_unknown,
             "masked_words": losses,
             "separability": self.separability and self.separability.as_dict(),
-            "squared_mmd": self.mmd,
-            "squared_mmd_within_source": self.mmd_within,
             "remarks": list(self.remarks),
         }
 
 
 def look_through(
-    encoder: str, source: Corpus, samples: tuple[Corpus, Corpus], progress: Progress | None = None, seed: int = 0
+    encoder: str, samples: tuple[Corpus, Corpus], progress: Progress | None = None, seed: int = 0
 ) -> EncoderFigures:
-    """Read a part of the samples. Nothing is trained, and no tag is looked at."""
+    """Read a part of both samples with the encoder. Nothing is trained, and no tag is looked at."""
     if encoder == CNN_LSTM:
         raise UsageError(
             f"{CNN_LSTM} knows nothing before it is trained, so there is nothing to look through: take the encoder "
             f"{SHIPPED[0]}, or another pre-trained one."
         )
-    tagger = Tagger.build(encoder, labels=source.labels, seed=0)  # its head stays unused
+    tagger = Tagger.build(encoder, labels=("ANY",), seed=0)  # its head stays unused
     transformer = tagger.encoder
     assert isinstance(transformer, Transformer)
     featured = {name: within(part, FEATURE_WORDS) for name, part in zip((SOURCE, TARGET), samples, strict=True)}
@@ -92,7 +121,7 @@ def look_through(
             progress(done, total)
 
     remarks: list[str] = []
-    losses = None
+    losses = separability = None
     try:
         mlm_head = mlm_head_for(transformer)
         if transformer.pieces.tokenizer.mask_token_id is None:
@@ -101,23 +130,39 @@ def look_through(
         losses = one, other
     except EncoderNotFound as problem:
         remarks.append(f"No loss on hidden words: {problem}")
-    separability, mmd, mmd_within = None, None, None
     if min(len({sentence.words for sentence in part}) for part in featured.values()) < FEWEST:
         remarks.append(f"No distance between features: that takes {FEWEST} different sentences of each corpus.")
     else:
-        points = feature_points(tagger, featured, "sentence", most, seed, advance)
-        separability = domain_separability(points, seed)
-        ours, theirs = (torch.from_numpy(points.of(name).points) for name in (SOURCE, TARGET))
-        mmd = float(squared_mmd(ours, theirs, unbiased=True))
-        mmd_within = float(squared_mmd(ours[::2], ours[1::2], unbiased=True))
+        separability = domain_separability(feature_points(tagger, featured, "sentence", most, seed, advance), seed)
     unknown = transformer.pieces.tokenizer.unk_token_id
-    pieces = compare_pieces(samples, transformer.pieces.of_words, unknown)
-    return EncoderFigures(encoder, pieces, losses, separability, mmd, mmd_within, tuple(remarks))
+    of_source, of_target = (piece_shares(part.vocabulary, transformer.pieces.of_words, unknown) for part in samples)
+    pieces = of_source[0], of_target[0]
+    return EncoderFigures(encoder, pieces, of_target[1], losses, separability, tuple(remarks))
+
+
+def within(corpus: Corpus, words: int) -> Corpus:
+    """The first sentences that have so many words together at most, and at least one sentence."""
+    total = 0
+    for number, sentence in enumerate(corpus):
+        total += len(sentence)
+        if total > words and number:
+            return corpus[:number]
+    return corpus
+
+
+def piece_shares(
+    counts: Mapping[str, int], pieces_of: Callable[[Sequence[str]], list[list[int]]], unknown: int | None
+) -> tuple[float, float]:
+    """Pieces per running word, and the share of words with an unknown piece."""
+    rows = list(zip(pieces_of(list(counts)), counts.values(), strict=True))
+    words = sum(counts.values())
+    pieces = sum(len(own) * count for own, count in rows)
+    return ratio(pieces, words), ratio(sum(count for own, count in rows if unknown in own), words)
 
 
 @dataclass(frozen=True, slots=True)
 class TargetLabels:
-    """Labelled target sentences against the source. Figures of entities are None where tags are plain."""
+    """Labelled target sentences against the source."""
 
     corpus: str
     sentences: int
@@ -126,17 +171,14 @@ class TargetLabels:
     both: tuple[str, ...]
     only_source: tuple[str, ...]
     only_target: tuple[str, ...]
-    mentions_seen: float | None  # share of the target's mentions whose string is an entity of the source
-    mentions_same: float | None  # and under the same label, names mapped as suggested
-    common: tuple[str, ...]  # the most frequent of these strings
-    entity_length: float | None  # words
+    mentions_seen: float | None  # share of mentions whose string is an entity of the source; None for plain tags
     alike: dict[str, str]  # a target label that only looks different, and the source's name for it
     bundled_map: str | None  # one that makes all target labels those of the source
 
     @property
     def own_names(self) -> dict[str, list[str]]:
         """The target's labels by the names that the source has for them; one that it has none for, by its own."""
-        names = _names(self.alike, self.bundled_map)
+        names = self.alike if self.bundled_map is None else LabelMap.load(self.bundled_map)
         by_new_name: dict[str, list[str]] = {}
         for label in self.counts:
             by_new_name.setdefault(names.get(label) or label, []).append(label)
@@ -150,39 +192,19 @@ class LabelSupport:
     source: dict[str, int]
     kind: str
     sentences: int  # of the source, that carry tags
-    entity_length: float | None
     target: TargetLabels | None
 
-
-def figures_of_sources(source: Corpus) -> tuple[SourceFigures, ...]:
-    """Each source by itself; nothing of a single one that annotates all its labels."""
-    names = sizes_of(source) or ({source.name: len(source)} if source.open_words else {})
-    return tuple(
-        SourceFigures.of(name, source.select(place for place, each in enumerate(source) if each.source in (name, None)))
-        for name in names
-    )
-
-
-def label_support(source: Corpus, target: Corpus | None) -> LabelSupport:
-    """`target`: labelled sentences of it, if there are any."""
-    counts = dict(source.label_counts.most_common())
-    target_support = None if target is None or not target.is_labelled else _of_target(source, target)
-    return LabelSupport(counts, source.kind, len(source.labelled()), _entity_length(source), target_support)
+    @classmethod
+    def of(cls, source: Corpus, target: Corpus | None) -> LabelSupport:
+        counts = dict(source.label_counts.most_common())
+        of_target = None if target is None or not target.is_labelled else _of_target(source, target)
+        return cls(counts, source.kind, len(source.labelled()), of_target)
 
 
 def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
     shared = shared_labels(source, target)
-    lookalikes = similar_names_of(shared.only_target, source.labels)
-    fitting = fitting_map(target, source.labels) if shared.only_target and target.kind == source.kind else None
-    names = _names(lookalikes, fitting)
-    mentions, known = _mentions(target), _mentions(source)
-    strings = {string for string, _ in known}
-    total = mentions.total()
-    seen: Counter[str] = Counter()
-    for (string, _), times in mentions.items():
-        if string in strings:
-            seen[string] += times
-    same = sum(times for (string, label), times in mentions.items() if (string, names.get(label, label)) in known)
+    known, mentions = set(_mentions(source)), _mentions(target)
+    is_mappable = shared.only_target and target.kind == source.kind
     return TargetLabels(
         corpus=target.name,
         sentences=len(target.labelled()),
@@ -191,32 +213,38 @@ def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
         both=shared.both,
         only_source=shared.only_source,
         only_target=shared.only_target,
-        mentions_seen=ratio(seen.total(), total) if total else None,
-        mentions_same=ratio(same, total) if total else None,
-        common=tuple(string for string, _ in seen.most_common(5)),
-        entity_length=_entity_length(target),
-        alike=lookalikes,
-        bundled_map=fitting,
+        mentions_seen=ratio(sum(mention in known for mention in mentions), len(mentions)) if mentions else None,
+        alike=similar_names_of(shared.only_target, source.labels),
+        bundled_map=fitting_map(target, source.labels) if is_mappable else None,
     )
 
 
-def _names(lookalikes: Mapping[str, str], bundled_map: str | None) -> Mapping[str, str | None]:
-    return lookalikes if bundled_map is None else LabelMap.load(bundled_map)
-
-
-def _mentions(corpus: Corpus) -> Counter[tuple[str, str]]:
-    """How often each string is an entity of each label."""
+def _mentions(corpus: Corpus) -> list[str]:
     if corpus.kind == "plain":
-        return Counter()
-    return Counter((surface(sentence.words, span), span.label) for sentence in corpus for span in sentence.spans)
+        return []
+    return [surface(sentence.words, span) for sentence in corpus for span in sentence.spans]
 
 
-def _entity_length(corpus: Corpus) -> float | None:
-    spans = [] if corpus.kind == "plain" else [span for sentence in corpus for span in sentence.spans]
-    return ratio(sum(span.end - span.start for span in spans), len(spans)) if spans else None
+@dataclass(frozen=True, slots=True)
+class SourceFigures:
+    """One of several sources, or the only one if it does not annotate everything."""
+
+    name: str
+    sentences: int
+    words: int
+    counts: dict[str, int]
+    hidden: dict[str, int]  # labels that nobody looked for, and how many words may hide each
 
 
-MAP_FILE = "labels.yaml"  # what a map of the user's own is called in the commands
+def figures_of_sources(source: Corpus) -> tuple[SourceFigures, ...]:
+    """Each source by itself; nothing of a single one that annotates all its labels."""
+    names = sizes_of(source) or ({source.name: len(source)} if source.open_words else {})
+    figures = []
+    for name in names:
+        own = source.select(place for place, each in enumerate(source) if each.source in (name, None))
+        counts, hidden = dict(own.label_counts.most_common()), dict(own.open_words.most_common())
+        figures.append(SourceFigures(name, len(own), own.word_count, counts, hidden))
+    return tuple(figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,37 +261,25 @@ class Given:
         """All sources in a heading."""
         return " + ".join(self.sources)
 
-    @property
-    def first_source(self) -> str:
-        """For a command that takes one corpus."""
-        return self.sources[0].split(",")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFigures:
-    """One of several sources, or the only one if it does not annotate everything."""
-
-    name: str
-    sentences: int
-    words: int
-    counts: dict[str, int]
-    hidden: dict[str, int]  # labels that nobody looked for, and how many words may hide each
-
-    @classmethod
-    def of(cls, name: str, corpus: Corpus) -> SourceFigures:
-        counts, hidden = corpus.label_counts.most_common(), corpus.open_words.most_common()
-        return cls(name, len(corpus), corpus.word_count, dict(counts), dict(hidden))
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     given: Given
-    source: Surface
-    target: Surface
-    words: WordFigures
+    text: TextComparison
+    surface: tuple[dict[str, float], dict[str, float]]  # of the source and of the target
     encoder: EncoderFigures
     labels: LabelSupport
     sources: tuple[SourceFigures, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "given": {"source": self.given.source, **asdict(self.given)},
+            "sources": [asdict(each) for each in self.sources],
+            "text": self.text.as_dict(),
+            "surface": dict(zip((SOURCE, TARGET), self.surface, strict=True)),
+            "encoder": self.encoder.as_dict(),
+            "labels": asdict(self.labels),
+        }
 
     @property
     def has_few(self) -> bool:

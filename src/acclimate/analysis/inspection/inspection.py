@@ -8,34 +8,27 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from acclimate.analysis.inspection.facts import (
-    FEATURE_WORDS,
-    LOSS_WORDS,
     Facts,
     Given,
+    LabelSupport,
     Progress,
     figures_of_sources,
-    label_support,
     look_through,
+    surface_shares,
 )
-from acclimate.analysis.inspection.measures import Surface, compare_words
-from acclimate.analysis.inspection.rules import (
-    LENGTH_APART,
-    SHARE_APART,
-    SUPPORT,
-    UNKNOWN_PIECES,
-    Standing,
-    Suggestion,
-    standings,
-    suggestions,
-)
-from acclimate.analysis.text_comparison import sampled
+from acclimate.analysis.inspection.rules import Standing, Suggestion, standings, suggestions
+from acclimate.analysis.text_comparison import compare_text, sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import Row, align
 from acclimate.model.tagger import DEFAULT_ENCODER
 from acclimate.spelling import count
 
-SENTENCES = 2_000
+SAMPLE = 2_000  # random sentences of each corpus, of which the encoder reads the first
+SHARE_APART = 0.05  # shares of sentences or words that differ by less are not worth a line
+LENGTH_APART = 1.25  # times: nor are lengths
+UNKNOWN_PIECES = 0.01  # of words: what the encoder cannot spell at all, such as emoji
+SUPPORT = 20  # mentions of a label: with fewer, its score hangs on a handful of names
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +38,11 @@ class Inspection:
     facts: Facts
     standings: tuple[Standing, ...]
     suggestions: tuple[Suggestion, ...]
-    sampled: tuple[int, int]  # sentences of source and target that the figures of text are of
     notes: tuple[str, ...]  # what is to be known of how it was done
 
     def as_dict(self) -> dict[str, Any]:
-        facts = self.facts
         return {
-            "given": {"source": facts.given.source, **asdict(facts.given)},
-            "sampled": {
-                "source_sentences": self.sampled[0],
-                "target_sentences": self.sampled[1],
-                "words_for_features": FEATURE_WORDS,
-                "words_for_loss": LOSS_WORDS,
-            },
-            "sources": [asdict(each) for each in facts.sources],
-            "surface": {"source": asdict(facts.source), "target": asdict(facts.target)},
-            "words": asdict(facts.words),
-            "encoder": facts.encoder.as_dict(),
-            "labels": asdict(facts.labels),
+            **self.facts.as_dict(),
             "recipes": [asdict(standing) for standing in self.standings],
             "suggestions": [asdict(suggestion) for suggestion in self.suggestions],
             "notes": list(self.notes),
@@ -76,7 +56,6 @@ def inspect_corpora(
     target_labelled: Corpus | None = None,
     given: Given | None = None,
     encoder: str = DEFAULT_ENCODER,
-    sentences: int = SENTENCES,
     is_cut: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
@@ -90,20 +69,17 @@ def inspect_corpora(
     few = None if target_labelled is None else target_labelled.name
     named = Given((source.name,), target.name, few) if given is None else given
     source = source.open_to(source.labels)
-    samples = sampled(source, sentences, seed), sampled(target, sentences, seed)
-    words = compare_words(source, samples)
+    samples = sampled(source, SAMPLE, seed), sampled(target, SAMPLE, seed)
     labelled = target_labelled if target_labelled is not None else target.labelled() if target.is_labelled else None
     facts = Facts(
         given=named,
-        source=Surface.of(source, samples[0]),
-        target=Surface.of(target, samples[1]),
-        words=words,
-        encoder=look_through(encoder, source, samples, progress, seed),
-        labels=label_support(source, labelled),
+        text=compare_text({"source": source, "target": target}),
+        surface=(surface_shares(source), surface_shares(target)),
+        encoder=look_through(encoder, samples, progress, seed),
+        labels=LabelSupport.of(source, labelled),
         sources=figures_of_sources(source),
     )
-    notes = _notes(target, target_labelled, is_cut)
-    return Inspection(facts, standings(facts), suggestions(facts), (len(samples[0]), len(samples[1])), notes)
+    return Inspection(facts, standings(facts), suggestions(facts), _notes(target, target_labelled, is_cut))
 
 
 def _require_fit(source: Corpus, target: Corpus, few: Corpus | None) -> None:
@@ -124,53 +100,36 @@ def _notes(target: Corpus, few: Corpus | None, is_cut: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-Section = tuple[str, list[str]]
-
-
 def render(inspection: Inspection) -> str:
     """Plain text."""
-    given = inspection.facts.given
-    parts = ["\n".join([title, *(f"  {text}" for text in lines)]) for title, lines in sections(inspection)]
-    parts[0] = f"{given.source} → {given.target}\n{parts[0]}"
-    return "\n\n".join([*parts, "\n".join(["what to try, and to compare", *_numbered(inspection.suggestions)])])
-
-
-def sections(inspection: Inspection) -> Iterator[Section]:
     facts = inspection.facts
-    yield "at a glance", [*surface_table(facts.source, facts.target), *_sampled(inspection)]
-    if facts.sources:
-        yield "sources", list(_sources(facts))
-    yield "words", _words(inspection)
-    yield f"as {facts.encoder.encoder} reads them", _encoder(inspection)
-    yield "labels", _labels(inspection)
-    yield "recipes", _recipes(inspection)
+    sections = {
+        "at a glance": [*surface_table(facts), *inspection.notes],
+        "sources": list(_sources(facts)),
+        "words": _words(facts),
+        f"as {facts.encoder.encoder} reads them": _encoder(facts),
+        "labels": _labels(facts.labels),
+        "recipes": _recipes(inspection.standings),
+        "what to try, and to compare": list(_numbered(inspection.suggestions)),
+    }
+    parts = ["\n  ".join([title, *lines]) for title, lines in sections.items() if lines]
+    return f"{facts.given.source} → {facts.given.target}\n" + "\n\n".join(parts)
 
 
-def surface_table(source: Surface, target: Surface) -> list[str]:
+def surface_table(facts: Facts) -> list[str]:
     """Sizes, and what differs enough to be seen."""
+    source, target = facts.text.statistics
     rows: list[Row] = [("", "source", "target")]
     rows.append(("sentences", f"{source.sentences:,}", f"{target.sentences:,}"))
     rows.append(("words", f"{source.words:,}", f"{target.words:,}"))
     low, high = sorted((source.mean_length, target.mean_length))
     if high >= LENGTH_APART * low and high != low:
         rows.append(("words per sentence", f"{source.mean_length:.1f}", f"{target.mean_length:.1f}"))
-    for of in ("sentences", "words"):
-        one, other = (getattr(surface, f"of_{of}") for surface in (source, target))
-        for name, share in one.items():
-            if abs(share - other[name]) >= SHARE_APART:
-                rows.append((f"% of {of}: {name}", f"{100 * share:.1f}", f"{100 * other[name]:.1f}"))
+    of_source, of_target = facts.surface
+    for name, share in of_source.items():
+        if abs(share - of_target[name]) >= SHARE_APART:
+            rows.append((f"% of {name}", f"{100 * share:.1f}", f"{100 * of_target[name]:.1f}"))
     return align(rows)
-
-
-def _sampled(inspection: Inspection) -> list[str]:
-    facts = inspection.facts
-    one, other = inspection.sampled
-    if (one, other) == (facts.source.sentences, facts.target.sentences):
-        return list(inspection.notes)
-    return [
-        f"figures of text are of {one:,} and {other:,} random sentences; sizes and labels of all",
-        *inspection.notes,
-    ]
 
 
 def _sources(facts: Facts) -> Iterator[str]:
@@ -183,24 +142,22 @@ def _sources(facts: Facts) -> Iterator[str]:
             yield f"  not looked for everywhere, so words may hide it: {hidden}"
 
 
-def _words(inspection: Inspection) -> list[str]:
-    words = inspection.facts.words
-    unseen, types = 100 * words.unseen_words, 100 * words.unseen_types
-    lines = [f"{unseen:.1f} % of the target's words are not in the source ({types:.1f} % of the distinct ones)"]
-    lines.append(
-        f"{words.overlap:.1f} % of the frequent words are common to both; density ratio {words.distance:.2f} (0: the "
-        "same mix of words, 1: none shared)"
-    )
-    typical = ", ".join(item.word for item in words.typical)
-    return [*lines, f"typical of the target: {typical}"] if typical else lines
+def _words(facts: Facts) -> list[str]:
+    text, target = facts.text, facts.text.statistics[-1]
+    unseen, types = 100 * (target.unseen_words or 0), 100 * (target.unseen_types or 0)
+    return [
+        f"{unseen:.1f} % of the target's words are not in the source ({types:.1f} % of the distinct ones)",
+        f"{text.overlap.percents[0][1]:.1f} % of the frequent words are common to both",
+        *text.render_top_words(),
+    ]
 
 
-def _encoder(inspection: Inspection) -> list[str]:
-    encoder = inspection.facts.encoder
-    pieces = encoder.pieces
-    lines = [f"pieces per word: {pieces.source:.2f} in the source, {pieces.target:.2f} in the target"]
-    if pieces.target_unknown >= UNKNOWN_PIECES:
-        lines.append(f"{100 * pieces.target_unknown:.1f} % of the target's words it cannot spell at all")
+def _encoder(facts: Facts) -> list[str]:
+    encoder = facts.encoder
+    of_source, of_target = encoder.pieces
+    lines = [f"pieces per word: {of_source:.2f} in the source, {of_target:.2f} in the target"]
+    if encoder.target_unknown >= UNKNOWN_PIECES:
+        lines.append(f"{100 * encoder.target_unknown:.1f} % of the target's words it cannot spell at all")
     if encoder.losses is not None:
         one, other = encoder.losses
         lines.append(
@@ -213,35 +170,23 @@ def _encoder(inspection: Inspection) -> list[str]:
             f"told apart by a linear classifier: {100 * apart.accuracy:.0f} % right (50: chance), proxy A-distance "
             f"{apart.a_distance:.2f} of 2 ({apart.points // 2:,} sentences each)"
         )
-        lines.append(f"squared MMD: {encoder.mmd:.3f}; between halves of the source {encoder.mmd_within:.3f}")
     return [*lines, *encoder.remarks]
 
 
-def _labels(inspection: Inspection) -> list[str]:
-    labels = inspection.facts.labels
+def _labels(labels: LabelSupport) -> list[str]:
     target = labels.target
-    own = {} if target is None else target.own_names
-    rows: list[Row] = [("", "source", "target")] if target is not None else [("", "source")]
-    for name in dict.fromkeys([*labels.source, *own]):
-        counts = [labels.source.get(name, 0)]
-        called = own.get(name, [])
-        if target is not None:
-            counts.append(sum(target.counts[label] for label in called))
-        other = ", ".join(label for label in called if label != name)
-        shown = f"{name} (target: {other})" if other else name
-        rows.append((shown, *(_support(number) for number in counts)))
-    lines = align(rows)
     if target is None:
-        return [*lines, "no labelled target sentences: whether these labels occur there is not known"]
-    lines.append(f"target: {target.sentences:,} labelled sentences of {target.corpus}")
-    if target.mentions_seen is not None and target.mentions_same is not None:
-        common = f" ({', '.join(target.common)})" if target.common else ""
-        lines.append(
-            f"{100 * target.mentions_seen:.0f} % of the target's entities are entities of the source{common}, "
-            f"{100 * target.mentions_same:.0f} % under the same label"
-        )
-    if labels.entity_length is not None and target.entity_length is not None:
-        lines.append(f"words per entity: {labels.entity_length:.2f} and {target.entity_length:.2f}")
+        rows: list[Row] = [("", "source"), *((name, _support(number)) for name, number in labels.source.items())]
+        return [*align(rows), "no labelled target sentences: whether these labels occur there is not known"]
+    rows = [("", "source", "target")]
+    for name in dict.fromkeys([*labels.source, *target.own_names]):
+        own = target.own_names.get(name, [])
+        other = ", ".join(label for label in own if label != name)
+        shown = f"{name} (target: {other})" if other else name
+        rows.append((shown, _support(labels.source.get(name, 0)), _support(sum(target.counts[label] for label in own))))
+    lines = [*align(rows), f"target: {target.sentences:,} labelled sentences of {target.corpus}"]
+    if target.mentions_seen is not None:
+        lines.append(f"{100 * target.mentions_seen:.0f} % of the target's entities are entities of the source")
     return lines
 
 
@@ -249,13 +194,13 @@ def _support(number: int) -> str:
     return f"{number:,}" if number >= SUPPORT else f"few: {number}" if number else "none"
 
 
-def _recipes(inspection: Inspection) -> list[str]:
-    can = [standing.recipe for standing in inspection.standings if standing.lacks is None]
-    lines = [f"with what is given: {', '.join(can) or 'none is of use'}"]
+def _recipes(recipes: tuple[Standing, ...]) -> list[str]:
+    can = [standing.recipe for standing in recipes if standing.lacks is None]
     reasons: dict[str, list[str]] = {}
-    for standing in inspection.standings:
+    for standing in recipes:
         if standing.lacks is not None:
             reasons.setdefault(standing.lacks, []).append(standing.recipe)
+    lines = [f"with what is given: {', '.join(can) or 'none is of use'}"]
     for why, names in reasons.items():
         lines.append(f"not {', '.join(names)}: {re.sub('^it ', 'each ', why) if len(names) > 1 else why}")
     return lines
@@ -263,7 +208,7 @@ def _recipes(inspection: Inspection) -> list[str]:
 
 def _numbered(suggestions: tuple[Suggestion, ...]) -> Iterator[str]:
     for number, suggestion in enumerate(suggestions, start=1):
-        yield f"  {number}. {suggestion.text}"
-        yield f"     Why: {suggestion.why}"
+        yield f"{number}. {suggestion.text}"
+        yield f"   Why: {suggestion.why}"
         for command in suggestion.commands:
-            yield from (f"       {row}" for row in command.split("\n"))
+            yield from (f"     {row}" for row in command.split("\n"))
