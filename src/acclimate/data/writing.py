@@ -12,10 +12,11 @@ from typing import IO
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.readers.detection import BY_SUFFIX
-from acclimate.data.readers.source import check_characters, inner_name
+from acclimate.data.readers.source import inner_name
 from acclimate.data.reading import known_scheme, unknown_format
 from acclimate.data.writers.formats import WRITERS, ParquetParts, files_of_brat_pair, is_brat_pair, write_brat
-from acclimate.data.writers.shared import atomic_file, is_stream, save
+from acclimate.data.writers.limits import LIMITS, check_fits
+from acclimate.data.writers.shared import atomic_file, encoded, is_stream, save
 from acclimate.spelling import argument, either
 
 _JOINED = ("conll", "jsonl")  # parts one after the other are the whole
@@ -107,21 +108,21 @@ class Parts:
 
 def _writable(corpus: Corpus, path: str | Path, format: str) -> Corpus:
     """The corpus with as much of what it annotates as tags can say, once it is checked."""
-    _require_room_for_scores(corpus, path, format)
     corpus = corpus.open_to(corpus.labels)
-    _check_characters(corpus)
+    check_fits(corpus, format, path)
     return corpus
 
 
 def _bytes_of(corpus: Corpus, path: str | Path, format: str, scheme: str) -> bytes:
-    return WRITERS[format](_writable(corpus, path, format), known_scheme(scheme) or "IOB2")
+    content = WRITERS[format](_writable(corpus, path, format), known_scheme(scheme) or "IOB2")
+    return content if isinstance(content, bytes) else encoded("".join(content))
 
 
 def format_to_write(path: str | Path, format: str | None = None, has_tags: bool = False) -> str:
     """The format that is asked for, or else that of the name. Refuses plain text where there are tags."""
     if format is not None:
-        if format not in (*WRITERS, _BRAT):
-            raise unknown_format(format, (*WRITERS, _BRAT))
+        if format not in LIMITS:
+            raise unknown_format(format, LIMITS)
         return format
     inferred = _format_by_name(path)
     if inferred == "text" and has_tags:
@@ -136,28 +137,6 @@ def files_to_write(path: str | Path, format: str) -> list[Path]:
     if format != _BRAT:
         return [Path(path)]
     return files_of_brat_pair(path) if is_brat_pair(path) else []
-
-
-def _require_room_for_scores(corpus: Corpus, path: str | Path, format: str) -> None:
-    """Only our own JSONL has a place for probabilities; raw text asks for no tags at all."""
-    if corpus.guess_count and format not in ("jsonl", "text"):
-        likeliest = either("write corpus.likeliest()", "take the likeliest tags: acclimate data convert")
-        raise InputError(
-            f"{corpus.name} holds guesses with scores, which {format} cannot. Name the file .jsonl, or {likeliest}.",
-            file=path,
-        )
-
-
-def _check_characters(corpus: Corpus) -> None:
-    """Refuse NUL and half of an emoji, which no reader would accept."""
-    previous: str | None = None
-    for sentence in corpus:
-        text = None if sentence.text is previous else sentence.text  # a document's sentences share it
-        previous = sentence.text
-        try:
-            check_characters("\n".join((*sentence.words, *(sentence.tags or ()), text or "")))
-        except InputError as error:
-            raise InputError(error.problem, place=sentence.place, text=" ".join(sentence.words)) from error
 
 
 def _format_by_name(path: str | Path) -> str:
