@@ -51,8 +51,8 @@ class ReadingSettings(Settings):
     """Tag scheme of the files; null: detect it."""
     comments: bool = False
     """Treat lines that begin with # in column files as comments."""
-    borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
-    """If a span begins or ends inside a word: split the word, expand, contract or drop the span, or report an error."""
+    borders: Literal["split", "error", "expand", "drop"] = "split"
+    """If a span begins or ends inside a word: split the word, expand or drop the span, or report an error."""
     pre_split: bool = False
     """Plain text is already tokenized: words are separated by spaces."""
     paragraphs: bool = False

@@ -82,7 +82,7 @@ def read_corpus(
     comments: in `conll`, lines that begin with `# ` are comments. By default `#` is a word: tweets are full of it.
     skip_bad: leave out each sentence (or record) with a bad line and list it in `notes.skipped`; otherwise stop.
     borders: what becomes of a character span that cuts a word: "split" splits the word there, "error" stops, "expand"
-        and "contract" move the span's end, "drop" leaves the span out. Each but "error" is listed in the notes.
+        takes the whole word in, "drop" leaves the span out. Each but "error" is listed in the notes.
     paragraphs: split the lines of raw text into sentences; otherwise each line is one.
     tokenize: "words" (default) finds words in raw text; "blanks" only splits at blanks.
     """

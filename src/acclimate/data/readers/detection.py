@@ -149,7 +149,7 @@ def _json_flavour(source: Source) -> str:
         words = [fields[name] for name in ("words", "tokens") if isinstance(fields.get(name), list)]
         if any(all(isinstance(word, str) for word in one) for one in words):
             return "jsonl"
-        if isinstance(fields.get("data"), dict) or _is_minimal_label_studio(fields):
+        if isinstance(fields.get("data"), dict) or "annotation_id" in fields:
             return "label_studio"
         if "text" in fields and "answer" not in fields and "tokens" not in fields and is_guess(fields):
             return "jsonl"
@@ -177,10 +177,3 @@ def _first_records(source: Source) -> list[dict[str, Any]]:
         with suppress(ValueError, RecursionError):
             records.append(json.JSONDecoder().raw_decode(one)[0])
     return [record for record in records if isinstance(record, dict)]
-
-
-def _is_minimal_label_studio(fields: dict[str, Any]) -> bool:
-    if "annotator" in fields or "annotation_id" in fields:
-        return True
-    lists = [value for value in fields.values() if isinstance(value, list)]
-    return any(isinstance(one, dict) and "start" in one and "labels" in one for value in lists for one in value[:1])

@@ -84,7 +84,7 @@ def _xz_chunks(stored: IO[bytes]) -> Iterator[bytes]:
             raise lzma.LZMAError("there are odd bytes behind a part")
 
 
-Borders = Literal["split", "error", "expand", "contract", "drop"]
+Borders = Literal["split", "error", "expand", "drop"]
 Tokenize = Literal["words", "blanks"]
 
 
