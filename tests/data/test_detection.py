@@ -66,7 +66,7 @@ def test_raw_text_that_ends_in_what_looks_like_a_tag_is_text(tmp_path, text):
 
 @pytest.mark.parametrize(
     "content",
-    ["Anna B-PER\nran O\n", "Anna\tO\nran\tO\n", "Anna O\nran B\nhome O\n" * 4, "Anna PROPN\nran VERB\n. .\n" * 5],
+    ["Anna B-PER\nran O\n", "Anna\tO\nran\tO\n", "Anna O\nran B\nhome O\n" * 4],
 )
 def test_whatever_is_guessed_from_the_lines_is_told(tmp_path, content):
     for name, guessed in (("a.txt", True), ("a", True), ("a.conll", False)):

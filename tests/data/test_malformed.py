@@ -134,11 +134,6 @@ def column_cases() -> Iterator[Case]:
                 yield Case(f"conll-blank-word-{number}", "conll", replaced(content, number, "  \tO"), number)
                 yield Case(f"conll-empty-tag-{number}", "conll", replaced(content, number, "x\t"), number)
                 yield Case(f"conll-comment-{number}", "conll", replaced(content, number, "# a comment"), number)
-                broken = replaced(content, number, "x\tI-MISC")
-                yield Case(f"conll-scheme-{number}", "conll", broken, number, {"scheme": "IOB2"})
-                yield Case(
-                    f"conll-letter-{number}", "conll", replaced(content, number, "x\tE-PER"), number, {"scheme": "IOB2"}
-                )
 
 
 def conllu_cases() -> Iterator[Case]:

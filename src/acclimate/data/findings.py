@@ -34,7 +34,7 @@ ADVICE = {
     "empty": "Look at the file and at how it was read.",
     "no-labels": "Is it the right tag column?",
     "partly-tagged": "Only those with tags are learnt from; the others may serve as unlabelled text.",
-    "repaired-tags": "A few are slips of annotation; many mean that the scheme was guessed wrong: name it.",
+    "repaired-tags": "A few are slips of annotation; many mean that another column holds the tags.",
     "skipped-lines": "Mend them in the file.",
     "border-misses": "Where they are many, check the offsets of the export.",
     "no-span-tags": "Read it with {plain}, or choose another tag column.",

@@ -61,7 +61,6 @@ def read_corpus(
     format: str | None = None,
     *,
     name: str | None = None,
-    scheme: str | None = None,
     labels: Kind | None = None,
     column: int | str | None = None,
     words_column: int | str | None = None,
@@ -74,8 +73,6 @@ def read_corpus(
     """Read a corpus from a file (plain, .gz or .xz), a folder, standard input (`-`) or the hub (`hf:OWNER/NAME`).
 
     format: one of FORMATS; found out from the name and the first lines when it is not given.
-    scheme: insist on IOB1, IOB2, BIOES or IO: a tag that breaks it is then a bad line. Otherwise the scheme is found
-        out, and a broken move (I- after O) starts a span and is counted in `notes.repaired`.
     labels: "spans" or "plain" (one label per word, such as POS); found out when it is not given.
     column, words_column: the column of the tags (default: the last, or by its name) and of the words (default: the
         first); a number, counted from 0 or from -1 backwards, or a name where columns have names.
@@ -87,7 +84,6 @@ def read_corpus(
     tokenize: "words" (default) finds words in raw text; "blanks" only splits at blanks.
     """
     options = reading_options(
-        scheme=scheme,
         labels=labels,
         column=column,
         words_column=words_column,
@@ -102,7 +98,6 @@ def read_corpus(
 
 def reading_options(
     *,
-    scheme: str | None = None,
     labels: Kind | None = None,
     borders: Borders = "split",
     tokenize: Tokenize | None = None,
@@ -110,7 +105,6 @@ def reading_options(
 ) -> ReadingOptions:
     """The options of `read_corpus`, checked."""
     return ReadingOptions(
-        scheme=known_scheme(scheme),
         labels=_one_of(labels, get_args(Kind), "labels"),
         borders=_one_of(borders, POLICIES, "borders") or "split",
         tokenize=_one_of(tokenize, get_args(Tokenize), "tokenize") or "words",

@@ -19,7 +19,7 @@ from typing import IO, Any, Literal, cast
 
 from acclimate.data.corpus import AnnotatorNote, BorderMiss, Distribution, Kind
 from acclimate.data.problems import InputError, Skipped
-from acclimate.data.schemes import Scheme, Span
+from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets, find_blank_separated, find_words
 from acclimate.spelling import argument, did_you_mean
 
@@ -92,7 +92,6 @@ Tokenize = Literal["words", "blanks"]
 class ReadingOptions:
     """The options of `read_corpus`, which explains them."""
 
-    scheme: Scheme | None = None
     labels: Kind | None = None
     column: int | str | None = None
     words_column: int | str | None = None
