@@ -175,13 +175,6 @@ def test_names_that_yaml_takes_for_other_things_stay_names(tmp_path):
     assert dict(label_map) == {"NO": "no", "1": "2", "on": "null", "2020-01-01": "DATE"}
 
 
-def test_a_map_can_be_a_key_and_cannot_be_changed():
-    label_map = LabelMap.of({"a": "b"})
-    assert {label_map: 1}[LabelMap.of({"a": "b"})] == 1
-    with pytest.raises(AttributeError):
-        label_map.pairs = ()
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

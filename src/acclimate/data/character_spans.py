@@ -19,7 +19,6 @@ from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets, find_lines, find_sentences, grouped, trimmed
 from acclimate.spelling import argument
 
-POLICIES = ("split", "error", "expand", "drop")
 SPLIT, SPLIT_BETWEEN_LETTERS = "the word was split", "the word was split between two letters"
 
 

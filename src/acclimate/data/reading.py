@@ -5,15 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar
 
-from acclimate.data.character_spans import POLICIES, SPLIT_BETWEEN_LETTERS
+from acclimate.data.character_spans import SPLIT_BETWEEN_LETTERS
 from acclimate.data.corpus import Corpus, Kind, ReadingNotes, Sentence
-from acclimate.data.problems import InputError
+from acclimate.data.problems import EmptyInput, InputError
 from acclimate.data.readers.annotation_tools import (
     read_brat,
     read_docbin,
@@ -32,7 +32,6 @@ from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.data.subsets import take_sentences
 from acclimate.spelling import argument, did_you_mean
 
-Name = TypeVar("Name", bound=str)
 Reader = Callable[[Source, ReadingLog], Iterable[RawSentence]]
 
 # to add a format is to add a file to readers/, a line here, and a test
@@ -83,7 +82,7 @@ def read_corpus(
     paragraphs: split the lines of raw text into sentences; otherwise each line is one.
     tokenize: "words" (default) finds words in raw text; "blanks" only splits at blanks.
     """
-    options = reading_options(
+    options = ReadingOptions(
         labels=labels,
         column=column,
         words_column=words_column,
@@ -94,22 +93,6 @@ def read_corpus(
         tokenize=tokenize,
     )
     return read_source(Source(path), options, format, name)
-
-
-def reading_options(
-    *,
-    labels: Kind | None = None,
-    borders: Borders = "split",
-    tokenize: Tokenize | None = None,
-    **others: Any,
-) -> ReadingOptions:
-    """The options of `read_corpus`, checked."""
-    return ReadingOptions(
-        labels=_one_of(labels, get_args(Kind), "labels"),
-        borders=_one_of(borders, POLICIES, "borders") or "split",
-        tokenize=_one_of(tokenize, get_args(Tokenize), "tokenize") or "words",
-        **others,
-    )
 
 
 def read_source(source: Source, options: ReadingOptions, format: str | None = None, name: str | None = None) -> Corpus:
@@ -159,12 +142,6 @@ def unknown_format(format: str, known: Iterable[str]) -> InputError:
     return InputError(f"{problem} The formats are {', '.join(known)}.")
 
 
-def _one_of(value: Name | None, choices: Iterable[str], option: str) -> Name | None:
-    if value is not None and value not in choices:
-        raise InputError(f"{argument(option, value)}: choose one of {', '.join(map(repr, choices))}.")
-    return value
-
-
 def known_scheme(scheme: str | None) -> Scheme | None:
     if scheme is None:
         return None
@@ -172,10 +149,6 @@ def known_scheme(scheme: str | None) -> Scheme | None:
     if scheme.upper() not in known:
         raise InputError(f"unknown scheme {scheme!r}. The schemes are {', '.join(known)}.")
     return known[scheme.upper()]
-
-
-class EmptyInput(InputError):
-    """There is nothing in a file; no format would find anything."""
 
 
 def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
@@ -254,27 +227,27 @@ def stream_corpus(
     Raw text, JSON with a record per line, and Parquet are read as the stream is used, so that memory does not grow with
     the file; an error comes when its part is reached. Any other format is read whole.
     """
-    source, options, asked = Source(path), reading_options(**keywords), known_format(format)
+    source, options, asked = Source(path), ReadingOptions(**keywords), known_format(format)
     parts, format = _opened(source, asked)
     first = next(parts)
     name, log = name or corpus_name(source), ReadingLog(options)
-    found: tuple[Iterable[RawSentence], int | None] | None = None
+    guess = () if asked is not None else guess_remark(first, format)
+    sentences: Iterable[RawSentence]
+    total: int | None
     if format == "text" or (format in _JSON and not first.text.lstrip().startswith("[")):
-        by_lines = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
-        found = by_lines, _about_lines(source, first)
+        sentences = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
+        total = _about_lines(source, first)
     elif format == "parquet" and source.is_plain_file:
-        found = stream_parquet(source, log)
-    if found is not None:
-
-        def notes() -> ReadingNotes:
-            return ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks)
-
-        corpora = _corpora_of(*found, first, format, name, log, words)
-        stream = CorpusStream(name, format, corpora, notes, False, found[1])
+        sentences, total = stream_parquet(source, log)
     else:
-        stream = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
-    stream.guess = () if asked is not None else guess_remark(first, format)
-    return stream
+        whole = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
+        return replace(whole, guess=guess)
+
+    def notes() -> ReadingNotes:
+        return ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks)
+
+    corpora = _corpora_of(sentences, first, format, name, log, words)
+    return CorpusStream(name, format, corpora, notes, False, total, guess)
 
 
 def _opened(source: Source, format: str | None) -> tuple[Iterator[Source], str]:
@@ -304,13 +277,7 @@ def _about_lines(source: Source, first: Source) -> int | None:
 
 
 def _corpora_of(
-    sentences: Iterable[RawSentence],
-    total: int | None,
-    first: Source,
-    format: str,
-    name: str,
-    log: ReadingLog,
-    words: int,
+    sentences: Iterable[RawSentence], first: Source, format: str, name: str, log: ReadingLog, words: int
 ) -> Iterator[Corpus]:
     is_empty = True
     for part in _by_words(sentences, words):
@@ -319,8 +286,6 @@ def _corpora_of(
         is_empty = False
         yield Corpus(to_sentences(part, log, first.name).sentences, name)
     if is_empty:
-        if format == "parquet" and not total:
-            raise EmptyInput("the table has no rows. Check the path.", file=first.name)
         raise nothing_found(first, log, format)
 
 

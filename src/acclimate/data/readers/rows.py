@@ -16,6 +16,7 @@ from acclimate.data.readers.records import expect, sentence_of_fields
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, check_characters
 from acclimate.spelling import argument, did_you_mean
 
+_LOOKED_AT = 1000  # rows, which tell whether rows are raw text
 # one word per row …
 ONE_WORD = ("word", "token", "form")
 ONE_TAG = ("tag", "ner_tag", "ner", "label", "entity", "bio", "iob", "chunk_tag", "chunk", "upos", "pos_tag", "pos")
@@ -113,14 +114,10 @@ def sentences_of_rows(
     log: ReadingLog,
     file: str,
     names: Sequence[str] | None = None,
-    looked_at: int | None = None,
 ) -> Iterator[RawSentence]:
-    """The sentences of a table. `names`: what the tags mean where they are numbers.
-
-    Whether rows are raw text, the first `looked_at` rows say, or else all of them, which are then held in memory.
-    """
+    """The sentences of a table. `names`: what the tags mean where they are numbers."""
     rows = iter(rows)
-    first = list(islice(rows, looked_at))
+    first = list(islice(rows, _LOOKED_AT))
     is_raw = _is_raw(first, layout, log)
     rows = chain(first, rows)
     if layout.word_per_row and not is_raw:
@@ -151,7 +148,7 @@ def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
         return True
     if log.options.column is not None or 2 * sum(_is_tagged(row, layout) for row in good) >= len(good):
         return False
-    log.count("texts have a label in the table, but not one for each word; those labels were not read", len(good))
+    log.count("texts at the beginning have a label, but not one for each word; such labels were not read", len(good))
     return True
 
 
