@@ -55,7 +55,7 @@ def test_columns_can_be_chosen_by_name_and_number(read):
 
 
 def test_an_unknown_column_is_answered_with_its_like(read):
-    with pytest.raises(InputError, match=r"no such column\. Did you mean 'label'"):
+    with pytest.raises(InputError, match=r"no such column\. There are 'word', 'label'\. Did you mean 'label'"):
         read("word,label\na,O\n", column="labels")
 
 

@@ -28,7 +28,6 @@ from acclimate.data.readers.labelling import read_labelling
 from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
 from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv, stream_parquet
 from acclimate.data.readers.tagging import to_sentences
-from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.data.subsets import take_sentences
 from acclimate.spelling import argument, did_you_mean
 
@@ -52,7 +51,6 @@ FORMATS: dict[str, Reader] = {
     "text": read_text,
 }
 _MANY_SLIPS = 10
-_OTHER_SCHEME_NAMES: dict[str, Scheme] = {"BIO": "IOB2", "IOBES": "BIOES", "BILOU": "BIOES", "BMEWO": "BIOES"}
 
 
 def read_corpus(
@@ -140,15 +138,6 @@ def unknown_format(format: str, known: Iterable[str]) -> InputError:
     known = list(known)
     problem = f"unknown format {format!r}.{did_you_mean(format.lower(), known)}"
     return InputError(f"{problem} The formats are {', '.join(known)}.")
-
-
-def known_scheme(scheme: str | None) -> Scheme | None:
-    if scheme is None:
-        return None
-    known: dict[str, Scheme] = {**{name: name for name in SCHEMES}, **_OTHER_SCHEME_NAMES}
-    if scheme.upper() not in known:
-        raise InputError(f"unknown scheme {scheme!r}. The schemes are {', '.join(known)}.")
-    return known[scheme.upper()]
 
 
 def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:

@@ -13,7 +13,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.readers.detection import BY_SUFFIX
 from acclimate.data.readers.source import inner_name
-from acclimate.data.reading import known_scheme, unknown_format
+from acclimate.data.reading import unknown_format
+from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.data.writers.formats import WRITERS, ParquetParts, files_of_brat_pair, is_brat_pair, write_brat
 from acclimate.data.writers.limits import LIMITS, check_fits
 from acclimate.data.writers.shared import atomic_file, encoded, is_stream, save
@@ -70,7 +71,7 @@ class Parts:
         self._waiting: list[Corpus] = []
         self._table = None
         if format == _PARQUET and file is not None:
-            self._table = ParquetParts(file, known_scheme(scheme) or "IOB2")
+            self._table = ParquetParts(file, _scheme(scheme))
 
     @property
     def is_whole(self) -> bool:
@@ -114,8 +115,15 @@ def _writable(corpus: Corpus, path: str | Path, format: str) -> Corpus:
 
 
 def _bytes_of(corpus: Corpus, path: str | Path, format: str, scheme: str) -> bytes:
-    content = WRITERS[format](_writable(corpus, path, format), known_scheme(scheme) or "IOB2")
+    content = WRITERS[format](_writable(corpus, path, format), _scheme(scheme))
     return content if isinstance(content, bytes) else encoded("".join(content))
+
+
+def _scheme(name: str) -> Scheme:
+    for scheme in SCHEMES:
+        if name.upper() == scheme:
+            return scheme
+    raise InputError(f"unknown scheme {name!r}. The schemes are {', '.join(SCHEMES)}.")
 
 
 def format_to_write(path: str | Path, format: str | None = None, has_tags: bool = False) -> str:

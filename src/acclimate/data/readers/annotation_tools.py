@@ -5,7 +5,7 @@ Label Studio: JSON. Of several annotations of a task the first that was not canc
 Prodigy: JSONL with the tool's own tokens. Only records with the answer `accept` are read.
 brat: NAME.txt and NAME.ann, or a folder of such pairs. Only text-bound annotations (`T1  PER 0 5  Paris`) are read. A
 span with gaps (`0 5;9 12`) counts as one that cuts a word. A bad line spoils its whole document.
-spaCy's DocBin (extra `spacy`): the entities, or with `column="tag"` or `"pos"` the parts of speech.
+spaCy's DocBin (extra `spacy`): the entities.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from acclimate.data.readers.records import (
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source, inner_name
 from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets
-from acclimate.spelling import argument
 
 _LABEL_FIELDS = ("entities", "label", "labels")  # of doccano
 _ENTITY: dict[str, type[object]] = {"start_offset": int, "end_offset": int, "label": str}
@@ -310,21 +309,11 @@ def _brat_span(line: str, text: str, place: Place) -> CharacterSpan:
     return CharacterSpan(start, end, match.group(2), place, gaps=not touching)
 
 
-_DOCBIN_COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}
-
-
 def read_docbin(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
-    wanted = log.options.column
-    if wanted is not None and wanted not in _DOCBIN_COLUMNS:
-        known = ", ".join(map(repr, _DOCBIN_COLUMNS))
-        raise InputError(f"{argument('column', wanted)}: a DocBin has {known}.", file=source.name)
-    docs = _docs(source)
-    column = str(wanted) if wanted is not None else _annotated(docs)
-    log.kind = "plain" if column in ("tag", "pos") else None
-    for number, doc in enumerate(docs, start=1):
-        sentences = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
-        for sentence in sentences:
-            yield from _docbin_sentence(sentence, doc, column, number, log)
+    log.kind = "spans"
+    for number, doc in enumerate(_docs(source), start=1):
+        for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
+            yield from _docbin_sentence(sentence, doc, number, log)
 
 
 def _docs(source: Source) -> list[Any]:
@@ -338,29 +327,19 @@ def _docs(source: Source) -> list[Any]:
         raise InputError(problem, file=source.name) from error
 
 
-def _annotated(docs: list[Any]) -> str | None:
-    return next((name for name, mark in _DOCBIN_COLUMNS.items() if any(doc.has_annotation(mark) for doc in docs)), None)
-
-
-def _docbin_sentence(
-    sentence: Any, doc: Any, column: str | None, number: int, log: ReadingLog
-) -> Iterator[RawSentence]:
+def _docbin_sentence(sentence: Any, doc: Any, number: int, log: ReadingLog) -> Iterator[RawSentence]:
     tokens = [token for token in sentence if not token.is_space]
     if not tokens:
         log.count("documents or sentences hold no word and were left out")
         return
-    raw = RawSentence(
+    yield RawSentence(
         words=[token.text for token in tokens],
+        spans=_entities(sentence, tokens, log) if doc.has_annotation("ENT_IOB") else None,
         lines=[number] * len(tokens),  # of a binary file, the number of the document
         text=doc.text,
         offsets=[(token.idx, token.idx + len(token)) for token in tokens],
         document=str(number),
     )
-    if column == "ner" and doc.has_annotation("ENT_IOB"):
-        raw.spans = _entities(sentence, tokens, log)
-    elif column in ("tag", "pos") and doc.has_annotation(_DOCBIN_COLUMNS[column]):
-        raw.tags = [(token.tag_ if column == "tag" else token.pos_) or "_" for token in tokens]
-    yield raw
 
 
 def _entities(sentence: Any, tokens: list[Any], log: ReadingLog) -> list[Span]:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError, shorten
+from acclimate.data.readers.rows import chosen_column
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name, text_files_in
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
 from acclimate.data.words import find_sentences, grouped
@@ -141,25 +142,17 @@ def _columns(count: int) -> str:
 
 def _chosen_columns(options: ReadingOptions, width: int, file: str) -> tuple[int, int | None]:
     """Which column has the words and which the tags, counted from zero."""
-    words = _index(options.words_column, 0, width, "words_column", file)
-    if options.column is None and width <= 1:
+    if not width:
+        return 0, None
+    words = chosen_column(options.words_column or 0, width, "words_column", file)
+    if options.column is None and width == 1:
         return words, None
-    tags = _index(options.column, -1 if words != width - 1 else -2, width, "column", file)
+    default = -1 if words != width - 1 else -2
+    tags = chosen_column(default if options.column is None else options.column, width, "column", file)
     if tags == words:
         both = f"{argument('column', options.column)} and {argument('words_column', words)}"
         raise InputError(f"{both} are the same column.", file=file)
     return words, tags
-
-
-def _index(wanted: int | str | None, default: int, width: int, option: str, file: str) -> int:
-    try:
-        index = int(default if wanted is None else wanted)
-    except ValueError:
-        problem = "columns of this format have no names; give a number, from 0 or from -1 backwards."
-        raise InputError(f"{option}={wanted!r}: {problem}", file=file) from None
-    if width and not -width <= index < width:
-        raise InputError(f"{argument(option, index)}, but the file has {_columns(width)} (numbered from 0).", file=file)
-    return index % width if width else 0
 
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")

@@ -50,7 +50,11 @@ class Layout:
 def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> Layout:
     """Read a header. Singular names (`word`, `tag`) mean one word per row, plural ones one sentence per row."""
     names = [plain_name(name) for name in header]
-    words = _wanted(options.words_column, header, "words_column", file)
+
+    def chosen(wanted: int | str | None, option: str) -> int | None:
+        return None if wanted is None else chosen_column(wanted, len(header), option, file, header)
+
+    words = chosen(options.words_column, "words_column")
     single = words if words is not None and names[words] not in ALL_WORDS else None
     if words is None:
         single = _first(ONE_WORD, names)
@@ -59,7 +63,7 @@ def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> La
         expected, has = ", ".join((*ONE_WORD, *ALL_WORDS[:4])), ", ".join(map(repr, header))
         problem = f"no column of words. The first line must name the columns, one of them {expected}; it names {has}."
         raise InputError(f"{problem} Name it so, or pass {argument('words_column', ...)}.", file=file, line=1)
-    tags = _wanted(options.column, header, "column", file)
+    tags = chosen(options.column, "column")
     if tags is None:
         tags = _first(ONE_TAG if single is not None else ALL_TAGS, names)
     if tags == words:
@@ -83,20 +87,23 @@ def _first(wanted: Sequence[str], names: Sequence[str]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
 
 
-def _wanted(column: int | str | None, header: Sequence[str], option: str, file: str) -> int | None:
-    """The column that the user names or numbers."""
-    if column is None:
-        return None
-    if isinstance(column, str) and column in header:
-        return header.index(column)
+def chosen_column(wanted: int | str, width: int, option: str, file: str, header: Sequence[str] = ()) -> int:
+    """The number of the column that the user names or numbers, from 0 or from -1 backwards."""
+    if isinstance(wanted, str) and wanted in header:
+        return header.index(wanted)
     try:
-        index = int(column)
+        index = int(wanted)
     except ValueError:
-        problem = f"{option}={column!r}: there is no such column.{did_you_mean(str(column), header)}"
-        raise InputError(f"{problem} There are {', '.join(map(repr, header))}.", file=file, line=1) from None
-    if not -len(header) <= index < len(header):
-        raise InputError(f"{option}={index}, but there are {len(header)} columns (numbered from 0).", file=file, line=1)
-    return index % len(header)
+        known = "Columns of this format have no names; give a number, from 0 or from -1 backwards."
+        if header:
+            known = f"There are {', '.join(map(repr, header))}.{did_you_mean(str(wanted), header)}"
+        problem = f"{argument(option, wanted)}: there is no such column. {known}"
+        raise InputError(problem, file=file, line=1 if header else None) from None
+    if not -width <= index < width:
+        has = "1 column" if width == 1 else f"{width} columns"
+        problem = f"{argument(option, index)}, but there are {has} (numbered from 0)."
+        raise InputError(problem, file=file, line=1 if header else None)
+    return index % width
 
 
 @dataclass(frozen=True, slots=True)

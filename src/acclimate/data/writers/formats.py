@@ -251,22 +251,22 @@ class ParquetParts:
         self._waiting, self._rows = [], 0
 
 
-_DOCBIN_ATTRIBUTES = ["ORTH", "SPACY", "TAG", "ENT_IOB", "ENT_TYPE", "SENT_START"]
+_DOCBIN_ATTRIBUTES = ["ORTH", "SPACY", "ENT_IOB", "ENT_TYPE", "SENT_START"]
 
 
 def _docbin(corpus: Corpus, scheme: Scheme) -> bytes:
-    """spaCy's DocBin: entities for spans, fine-grained tags for plain ones, sentence borders set."""
+    """spaCy's DocBin: entities, and sentence borders."""
     tokens = optional_library("spacy.tokens", "a DocBin needs spaCy: pip install 'acclimate[spacy]'.")
     import spacy
 
     vocab = spacy.blank("xx").vocab
     store = tokens.DocBin(attrs=_DOCBIN_ATTRIBUTES)
     for sentence in corpus:
-        store.add(_doc(sentence, corpus, vocab))
+        store.add(_doc(sentence, vocab))
     return bytes(store.to_bytes())
 
 
-def _doc(sentence: Sentence, corpus: Corpus, vocab: Any) -> Any:
+def _doc(sentence: Sentence, vocab: Any) -> Any:
     """One document per sentence: spaCy's own reader then gives the words back exactly."""
     from spacy.tokens import Doc, Span
 
@@ -279,9 +279,8 @@ def _doc(sentence: Sentence, corpus: Corpus, vocab: Any) -> Any:
         ends, starts = [end for _, end in sentence.offsets], [start for start, _ in sentence.offsets]
         spaces = [end < start for end, start in zip(ends, starts[1:], strict=False)] + [False]
     starts_sentence: list[bool | int | None] = [place == 0 for place in range(len(sentence))]
-    tags = list(sentence.tags) if corpus.kind == "plain" and sentence.tags is not None else None
-    doc = Doc(vocab, words=list(sentence.words), spaces=spaces, sent_starts=starts_sentence, tags=tags)
-    if corpus.kind == "spans" and sentence.tags is not None:
+    doc = Doc(vocab, words=list(sentence.words), spaces=spaces, sent_starts=starts_sentence)
+    if sentence.tags is not None:
         spans = [Span(doc, span.start, span.end, label=span.label) for span in sentence.spans]
         doc.set_ents(spans, default="outside")
     return doc

@@ -32,7 +32,7 @@ LIMITS = {
     "doccano": Limits(plain_tags=False, open_tags=False),
     "label_studio": Limits(plain_tags=False, open_tags=False, untagged=True),
     "prodigy": Limits(plain_tags=False, open_tags=False, untagged=True),
-    "docbin": Limits(open_tags=False),
+    "docbin": Limits(plain_tags=False, open_tags=False),
     "csv": Limits(in_words="\r\n"),
     "tsv": Limits(in_words=_CELL, in_labels=_CELL),
     "parquet": Limits(untagged=True),
