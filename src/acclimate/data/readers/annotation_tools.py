@@ -28,6 +28,7 @@ from acclimate.data.readers.records import (
     label_name,
     require,
     sentences_of_records,
+    span_of,
 )
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source, inner_name
 from acclimate.data.schemes import Span
@@ -185,8 +186,7 @@ def _prodigy_sentences(record: Record, place: Place, log: ReadingLog) -> list[Ra
     words = _token_words(expect(task["tokens"], list, "'tokens'"), text) if task.get("tokens") is not None else None
     spans: list[CharacterSpan] | None = [] if "answer" in task else None  # an answer without spans: there are none
     if task.get("spans") is not None:
-        items = [expect(item, dict, "a span") for item in expect(task["spans"], list, "'spans'")]
-        spans = [_prodigy_span(item, place) for item in items]
+        spans = [span_of(item, place) for item in expect(task["spans"], list, "'spans'")]
     document = identifier(task["meta"], "document") if isinstance(task.get("meta"), dict) else None
     return sentences_of_text(text, spans, log, place, document, words)
 
@@ -215,11 +215,6 @@ def _token_words(tokens: list[object], text: str) -> Offsets:
 def _check_gap(text: str, start: int, end: int) -> None:
     if text[start:end].strip():
         raise InputError(f"{text[start:end].strip()!r} ({start}:{end}) belongs to no token; it would be lost.")
-
-
-def _prodigy_span(item: Fields, place: Place) -> CharacterSpan:
-    start, end = require(item, "start", int, "the span"), require(item, "end", int, "the span")
-    return CharacterSpan(start, end, label_name(require(item, "label", str, "the span")), place)
 
 
 _NUMBERS = "[0-9]{1,15} [0-9]{1,15}"  # no text is longer

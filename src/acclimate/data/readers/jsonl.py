@@ -24,9 +24,9 @@ from acclimate.data.readers.records import (
     expect_strings,
     identifier,
     json_records,
-    label_name,
     require,
     sentence_of_fields,
+    span_of,
 )
 from acclimate.data.readers.rows import ALL_TAGS, ALL_WORDS
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source
@@ -86,7 +86,7 @@ def _take_spans(raw: RawSentence, fields: Fields) -> None:
         return
     if raw.text is None or raw.offsets is None:
         raise InputError("there are spans, but no text and offsets that they could point into.")
-    spans = [_span(expect(item, dict, "a span")) for item in expect(fields["spans"], list, "'spans'")]
+    spans = [span_of(item) for item in expect(fields["spans"], list, "'spans'")]
     for span in spans:
         check_range(span, raw.text)
     aligned = align(spans, raw.offsets, raw.text, "error").spans
@@ -94,11 +94,6 @@ def _take_spans(raw: RawSentence, fields: Fields) -> None:
         raw.spans = aligned
     elif aligned != spans_from_tags(raw.tags):
         raise InputError("tags and spans disagree. Mend one of them, or remove the field 'spans'.")
-
-
-def _span(fields: Fields) -> CharacterSpan:
-    start, end = require(fields, "start", int, "the span"), require(fields, "end", int, "the span")
-    return CharacterSpan(start, end, label_name(require(fields, "label", str, "the span")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +182,7 @@ def _guess(item: object, unnamed: str) -> Guess:
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
         raise InputError(f"a score should be a number from 0 to 1, but is {as_json(score)}.")
     annotator = expect(fields.get("annotator") or unnamed, str, "'annotator'")
-    return Guess(_span(fields), float(score), annotator)
+    return Guess(span_of(item), float(score), annotator)
 
 
 def _annotators_of(guesses: Sequence[Guess], listed: list[str] | None) -> list[str]:
