@@ -122,12 +122,6 @@ def test_a_sentence_of_two_hundred_words_is_not_too_long():
     assert not with_code("long-sentences", check_corpora({"train": with_more(long)}))
 
 
-def test_one_word_sentences_are_a_fact_when_some_and_a_warning_when_many():
-    single = [sentence(f"Heading{number}") for number in range(80)]
-    assert found("one-word-sentences", train=with_more(*single[:5])).severity == "fact"
-    assert found("one-word-sentences", train=with_more(*single)).severity == "warning"
-
-
 def test_a_mention_with_two_labels_is_shown_with_its_counts():
     odd = with_more(sentence("in Town1 now", "O B-PER O"))
     assert found("mentions-at-odds", train=odd).examples == ("Town1: LOC 1, PER 1",)

@@ -175,12 +175,6 @@ def _lengths(stats: CorpusStatistics) -> Iterator[Finding]:
         examples = tuple(f"{sentence.place}: {shorten(' '.join(sentence.words), 60)}" for sentence in long[:3])
         numbers: dict[str, float] = {"sentences": len(long), "longest": longest}
         yield Finding("warning", "long-sentences", stats.name, message, examples, numbers)
-    single = sum(len(sentence) == 1 for sentence in stats.corpus)
-    if single > TOLERATED * stats.size:
-        message = f"{out_of(single, stats.size)} of its sentences have one word."
-        numbers = {"sentences": single, "share": share(single, stats.size)}
-        severity = _severity(single, stats.size, tolerated=0.25)
-        yield Finding(severity, "one-word-sentences", stats.name, message, numbers=numbers)
     spans = Counter(
         f"{span.label}: {shorten(text, 80)}" for text, span in stats.mentions if span.end - span.start > LONG_SPAN
     )

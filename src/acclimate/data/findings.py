@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from acclimate.spelling import argument, count, either
 
+_MOST_NAMED = 12
+
 
 def share(count: int, total: int) -> float:
     return count / total if total else 0.0
@@ -22,9 +24,9 @@ def listed(counts: Mapping[str, int]) -> str:
     return named([f"{name} {count:,}" for name, count in counts.items()])
 
 
-def named(names: Sequence[str], most: int = 12) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 Severity = Literal["error", "warning", "fact"]
@@ -47,7 +49,6 @@ ADVICE = {
     "very-few-examples": "Too few to learn from or to score: annotate more, join labels with a map, or drop them.",
     "few-examples": "Their scores will swing from seed to seed: annotate more, or join labels with a map.",
     "long-sentences": "Often a sentence break is missing. They are read in windows, which costs memory and context.",
-    "one-word-sentences": "Headings teach little; very many may mean that blank lines stand between the words.",
     "mentions-at-odds": "Some names are ambiguous, the rest are slips of annotation: read the examples.",
     "long-spans": "Read them: often two spans in one, or a missing O.",
     "io-tags": "Names in a row are glued together: compare scores with other corpora with care.",

@@ -128,10 +128,6 @@ class SharedLabels:
     only_source: tuple[str, ...]
     only_target: tuple[str, ...]
 
-    def __str__(self) -> str:
-        sides = {"in both": self.both, "only in source": self.only_source, "only in target": self.only_target}
-        return "; ".join(f"{side}: {', '.join(names) or 'none'}" for side, names in sides.items())
-
 
 def shared_labels(source: Corpus | Iterable[str], target: Corpus | Iterable[str]) -> SharedLabels:
     """Compare the labels of two corpora, or of a tagger and a corpus, by name."""

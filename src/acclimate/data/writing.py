@@ -44,19 +44,17 @@ def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, sc
 
 
 @contextmanager
-def writing_parts(
-    path: str | Path, format: str | None = None, scheme: str = "IOB2", has_tags: bool = True
-) -> Iterator[Parts]:
-    """Write a corpus part by part: `with … as parts: parts.add(part)`.
+def writing_parts(path: str | Path, format: str | None = None) -> Iterator[Parts]:
+    """Write a tagged corpus part by part: `with … as parts: parts.add(part)`.
 
     conll, jsonl and parquet are written as the parts come; parts of other formats are kept in memory until the end.
     """
-    format = format_to_write(path, format, has_tags)
+    format = format_to_write(path, format, has_tags=True)
     with ExitStack() as stack:
         file = None
         if format in (*_JOINED, _PARQUET) and str(path) != "-":
             file = stack.enter_context(atomic_file(path))
-        parts = Parts(path, format, scheme, file)
+        parts = Parts(path, format, file)
         yield parts
         parts.finish()
 
@@ -64,14 +62,12 @@ def writing_parts(
 class Parts:
     """What `writing_parts` writes to. `files` are those that were written, once it is over."""
 
-    def __init__(self, path: str | Path, format: str, scheme: str, file: IO[bytes] | None) -> None:
-        self.path, self.format, self.scheme, self.file = path, format, scheme, file
+    def __init__(self, path: str | Path, format: str, file: IO[bytes] | None) -> None:
+        self.path, self.format, self.file = path, format, file
         self.files: list[Path] = []
         self._is_first = True
         self._waiting: list[Corpus] = []
-        self._table = None
-        if format == _PARQUET and file is not None:
-            self._table = ParquetParts(file, _scheme(scheme))
+        self._table = ParquetParts(file) if format == _PARQUET and file is not None else None
 
     @property
     def is_whole(self) -> bool:
@@ -85,7 +81,7 @@ class Parts:
         if self._table is not None:
             self._table.add(_writable(part, self.path, self.format))
             return
-        data = _bytes_of(part, self.path, self.format, self.scheme)
+        data = _bytes_of(part, self.path, self.format)
         if not self._is_first:  # only at the beginning of a file would a reader take it for a byte-order mark
             data = data.removeprefix(codecs.BOM_UTF8) if data.startswith(2 * codecs.BOM_UTF8) else data
         self._is_first = False
@@ -102,7 +98,7 @@ class Parts:
         if self._waiting:
             sentences = tuple(sentence for part in self._waiting for sentence in part)
             whole = replace(self._waiting[0], sentences=sentences)
-            self.files = write_corpus(whole, self.path, self.format, self.scheme)
+            self.files = write_corpus(whole, self.path, self.format)
         elif self.file is not None:
             self.files = [Path(self.path)]
 
@@ -114,7 +110,7 @@ def _writable(corpus: Corpus, path: str | Path, format: str) -> Corpus:
     return corpus
 
 
-def _bytes_of(corpus: Corpus, path: str | Path, format: str, scheme: str) -> bytes:
+def _bytes_of(corpus: Corpus, path: str | Path, format: str, scheme: str = "IOB2") -> bytes:
     content = WRITERS[format](_writable(corpus, path, format), _scheme(scheme))
     return content if isinstance(content, bytes) else encoded("".join(content))
 

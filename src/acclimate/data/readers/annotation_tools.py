@@ -219,10 +219,7 @@ def _check_gap(text: str, start: int, end: int) -> None:
 
 _NUMBERS = "[0-9]{1,15} [0-9]{1,15}"  # no text is longer
 _BRAT_SPAN = re.compile(rf"(T[^\t]+)\t(\S+) ({_NUMBERS}(?:;{_NUMBERS})*)(?:\t(.*))?$")
-_OTHER_KINDS = {
-    **{"R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations"},
-    **{"#": "notes", "*": "equivalences"},
-}
+_OTHER_KINDS = "REAMN#*"  # relations, events, attributes, modifications, normalizations, notes and equivalences
 
 
 def read_brat(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
@@ -272,7 +269,7 @@ def _brat_document(text_path: Path, annotation_path: Path, log: ReadingLog) -> l
         if line[0] == "T":
             spans.append(_brat_span(line, text, place))
         elif line[0] in _OTHER_KINDS:
-            log.count(f"brat {_OTHER_KINDS[line[0]]} were passed over")
+            log.count("brat relations, events, attributes and notes were passed over")
         else:
             problem = "this is no brat annotation: a line begins with T, R, E, A, M, N, # or *."
             raise InputError(problem, place=place, text=line)

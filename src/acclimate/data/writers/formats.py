@@ -227,7 +227,7 @@ class ParquetParts:
 
     _ROWS = 1 << 15  # that are held until they are written together: readers are slow where groups of rows are small
 
-    def __init__(self, file: IO[bytes], scheme: Scheme) -> None:
+    def __init__(self, file: IO[bytes], scheme: Scheme = "IOB2") -> None:
         parquet = optional_library("pyarrow.parquet", "Parquet needs pyarrow: pip install 'acclimate[parquet]'.")
         self._scheme, self._rows = scheme, 0
         self._waiting: list[Any] = []
