@@ -101,55 +101,11 @@ def seeds(format: str) -> list[bytes]:
 
 
 TOKENS_OF_TROUBLE = [
-    *[
-        b'"',
-        b'""',
-        b"'",
-        b"\\",
-        b"\\u",
-        b"\\ud83d",
-        b"\\u0000",
-        b"\0",
-        b"\n",
-        b"\n\n",
-        b"\r",
-        b"\r\n",
-        b"\t",
-        b" ",
-        b",",
-        b";",
-    ],
-    *[
-        b"[",
-        b"]",
-        b"{",
-        b"}",
-        b":",
-        b"null",
-        b"true",
-        b"NaN",
-        b"1e999",
-        b"-1",
-        b"0",
-        b"9" * 25,
-        b"9" * 5000,
-        b"[" * 2000,
-    ],
-    *[b"\xef\xbb\xbf", b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", "\u2028".encode(), "\u00a0".encode(), "😀".encode()],
-    *[
-        b"B-",
-        b"I-PER",
-        b"O",
-        b"-DOCSTART-",
-        b"# text = x",
-        b"T1\t",
-        b"PAR1",
-        b"\x1f\x8b",
-        b"\xfd7zXZ\x00",
-        b"_",
-        b"1-2",
-        b"1.1",
-    ],
+    *b'" "" \' \\ \\u \\ud83d \\u0000 , ; [ ] { } : null true NaN 1e999 -1 0'.split(b" "),
+    *(b"\0", b"\n", b"\n\n", b"\r", b"\r\n", b"\t", b" ", b"9" * 25, b"9" * 5000, b"[" * 2000),
+    *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", "\u2028".encode(), "\u00a0".encode(), "😀".encode()),
+    *(b"B- I-PER O -DOCSTART- PAR1 _ 1-2 1.1".split(b" ")),
+    *(b"# text = x", b"T1\t", b"\x1f\x8b", b"\xfd7zXZ\x00"),
 ]
 
 
@@ -346,20 +302,7 @@ NAMES = {
     "text": "txt",
     "docbin": "spacy",
 }
-FORMATS = [
-    "conll",
-    "conllu",
-    "jsonl",
-    "doccano",
-    "label_studio",
-    "prodigy",
-    "brat",
-    "csv",
-    "tsv",
-    "parquet",
-    "docbin",
-    "text",
-]
+FORMATS = [*ACCOUNTS, "parquet", "docbin"]
 
 
 @pytest.fixture

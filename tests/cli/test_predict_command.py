@@ -128,7 +128,7 @@ def test_nothing_to_tag_is_an_error(tagger: Path, given: str) -> None:
 
 def test_bytes_that_are_no_text_are_refused_or_skipped(tagger: Path) -> None:
     given = "Z\xfcrich\n".encode("latin-1") + b"Oslo\n"
-    assert "<stdin>, line 1: byte 1 (0xfc) is not UTF-8" in acclimate("predict", tagger, "-", stdin=given, code=1).err
+    assert "<stdin>, line 1: byte 0xfc is not UTF-8" in acclimate("predict", tagger, "-", stdin=given, code=1).err
     answer = acclimate("predict", tagger, "-", "--set", "reading.skip_bad=true", "--quiet", stdin=given)
     assert words(answer) == [["Oslo"]]
     assert "stdin: 1 bad line skipped." in answer.err

@@ -38,7 +38,6 @@ def test_on_request_a_cut_word_stops_and_all_is_said():
     ("policy", "spans", "outcome"),
     [
         ("expand", [Span(1, 3, "LOC")], "expanded"),
-        ("contract", [Span(1, 2, "LOC")], "contracted"),
         ("drop", [], "dropped"),
     ],
 )
@@ -46,11 +45,6 @@ def test_each_policy_does_what_it_says_and_lists_the_miss(policy, spans, outcome
     aligned = align([CUT], WORDS, TEXT, policy)
     assert aligned.spans == spans
     assert [(miss.outcome, miss.text) for miss in aligned.misses] == [(outcome, "New York")]
-
-
-def test_contracting_to_nothing_drops():
-    aligned = align([CharacterSpan(5, 7, "X")], WORDS, TEXT, "contract")
-    assert (aligned.spans, aligned.misses[0].outcome) == ([], "dropped")
 
 
 def test_two_spans_cannot_both_take_in_one_word():
@@ -78,7 +72,7 @@ def test_a_span_that_stands_twice_is_taken_once():
 def test_no_span_is_lost_without_a_word(text, data):
     start = data.draw(st.integers(0, len(text) - 1))
     span = CharacterSpan(start, data.draw(st.integers(start + 1, len(text))), "X")
-    policy = data.draw(st.sampled_from(["expand", "contract", "drop"]))
+    policy = data.draw(st.sampled_from(["expand", "drop"]))
     aligned = align([span], find_words(text), text, policy)
     assert len(aligned.spans) == 1 or [miss.outcome for miss in aligned.misses] == ["dropped"]
 

@@ -112,10 +112,6 @@ def test_rare_labels_of_held_out_data_are_no_more_than_a_fact():
     assert found("very-few-examples", test=with_more(sentence("the Firm", "O B-ORG"))).severity == "fact"
 
 
-def test_data_without_an_empty_sentence_is_a_warning():
-    assert found("no-empty-sentence", train=clean().filter(lambda one: bool(one.spans))).severity == "warning"
-
-
 def test_very_long_sentences_are_shown():
     long = sentence(" ".join(f"word{number}" for number in range(201)))
     assert found("long-sentences", train=with_more(long)).numbers == {"sentences": 1, "longest": 201}
@@ -126,27 +122,9 @@ def test_a_sentence_of_two_hundred_words_is_not_too_long():
     assert not with_code("long-sentences", check_corpora({"train": with_more(long)}))
 
 
-def test_one_word_sentences_are_a_fact_when_some_and_a_warning_when_many():
-    single = [sentence(f"Heading{number}") for number in range(80)]
-    assert found("one-word-sentences", train=with_more(*single[:5])).severity == "fact"
-    assert found("one-word-sentences", train=with_more(*single)).severity == "warning"
-
-
 def test_a_mention_with_two_labels_is_shown_with_its_counts():
     odd = with_more(sentence("in Town1 now", "O B-PER O"))
     assert found("mentions-at-odds", train=odd).examples == ("Town1: LOC 1, PER 1",)
-
-
-@pytest.mark.parametrize("text", ["Smith ,", ", Smith", "( Smith )", "( a ) b )", "'s Smith '", "\u00a0 Smith"])
-def test_marks_and_blanks_at_the_border_of_a_span_are_odd(text):
-    tags = " ".join(["B-PER", *["I-PER"] * text.count(" ")])
-    assert found("odd-borders", train=with_more(sentence(text, tags))).numbers == {"spans": 1}
-
-
-@pytest.mark.parametrize("text", ["[ 3H ] thymidine", "Rome ( NY )", "50 %", "Yahoo! Inc.", "-LRB- a -RRB- b"])
-def test_a_bracket_with_its_other_half_inside_is_not_odd(text):
-    tags = " ".join(["B-PER", *["I-PER"] * text.count(" ")])
-    assert not with_code("odd-borders", check_corpora({"train": with_more(sentence(text, tags))}))
 
 
 def test_long_spans_are_shown():
@@ -154,12 +132,8 @@ def test_long_spans_are_shown():
     assert found("long-spans", train=with_more(long)).numbers == {"spans": 1}
 
 
-def test_neighbours_of_one_label_are_counted():
-    assert found("neighbours", train=with_more(sentence("Ann Bob Rome", "B-PER B-PER B-LOC"))).numbers["touching"] == 1
-
-
 def test_a_big_corpus_without_neighbours_may_come_from_io_tags():
-    assert found("perhaps-io-tags", train=clean(count=900)).numbers == {"spans": 1200, "touching": 0}
+    assert found("perhaps-io-tags", train=clean(count=900)).numbers == {"spans": 1200}
     assert not with_code("perhaps-io-tags", check_corpora({"train": clean(count=600)}))
 
 
@@ -189,18 +163,13 @@ def test_a_file_in_io_tags_is_a_warning_whatever_its_size():
         ("\ufeff", "invisible-characters"),
         ("na\ufffdve", "broken-encoding"),
         ("cafÃ©", "broken-encoding"),
-        ("x" * 41, "long-words"),
-        ("https://t.co/abc", "urls"),
-        ("www.example.org", "urls"),
     ],
 )
 def test_a_strange_word_is_found(word, code):
     assert found(code, train=with_more(sentence(f"the {word} is here"))).numbers == {"words": 1}
 
 
-@pytest.mark.parametrize(
-    "word", ["NE-PER", "I-PER", "x" * 40, "-" * 60, "👩\u200d🚀", "می\u200cخواهم", "naïve", "café"]
-)
+@pytest.mark.parametrize("word", ["NE-PER", "I-PER", "👩\u200d🚀", "می\u200cخواهم", "naïve", "café"])
 def test_an_unusual_word_is_not_strange(word):
     assert {finding.code for finding in check_corpora({"train": with_more(sentence(f"the {word}"))}).findings} == set()
 

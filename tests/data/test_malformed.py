@@ -69,13 +69,13 @@ RECORDS: dict[str, dict[str, Any]] = {
         "text": TEXT,
         "tokens": TOKENS,
         "spans": [
-            {"start": 0, "end": 4, "label": "PER", "token_start": 0, "token_end": 0},
-            {"start": 9, "end": 12, "label": "PER", "token_start": 2, "token_end": 2},
+            {"start": 0, "end": 4, "label": "PER"},
+            {"start": 9, "end": 12, "label": "PER"},
         ],
     },
 }
 ANNOTATION = "T1\tPER 0 4\tAnna\nT2\tPER 9 12\tBob\n"
-OPTIONAL = {"text", "type", "token_start", "token_end"}  # without these a record is still whole
+OPTIONAL = {"text", "type"}  # without these a record is still whole
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,6 @@ def column_cases() -> Iterator[Case]:
                 yield Case(f"conll-blank-word-{number}", "conll", replaced(content, number, "  \tO"), number)
                 yield Case(f"conll-empty-tag-{number}", "conll", replaced(content, number, "x\t"), number)
                 yield Case(f"conll-comment-{number}", "conll", replaced(content, number, "# a comment"), number)
-                broken = replaced(content, number, "x\tI-MISC")
-                yield Case(f"conll-scheme-{number}", "conll", broken, number, {"scheme": "IOB2"})
-                yield Case(
-                    f"conll-letter-{number}", "conll", replaced(content, number, "x\tE-PER"), number, {"scheme": "IOB2"}
-                )
 
 
 def conllu_cases() -> Iterator[Case]:
@@ -250,8 +245,8 @@ EMPTY_IS_FINE: dict[str, set[str]] = {
     "jsonl": {"spans"},
     "doccano": set(),
     "doccano-new": set(),
-    "label_studio": {"annotations", "data"},
-    "prodigy": {"spans"},
+    "label_studio": {"annotations"},
+    "prodigy": {"spans", "tokens"},
 }
 
 

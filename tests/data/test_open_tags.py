@@ -172,7 +172,7 @@ def test_a_file_of_a_few_spans_among_open_words_has_span_tags(tmp_path: Path, na
 
 @pytest.mark.parametrize("format", ["brat", "conllu", "doccano", "label_studio", "prodigy"])
 def test_a_format_that_has_no_open_tags_refuses_them(tmp_path: Path, format: str) -> None:
-    with pytest.raises(InputError, match=f"which {format} cannot say. Write conll, jsonl"):
+    with pytest.raises(InputError, match=f"which {format} cannot say. Write one of conll, jsonl"):
         write_corpus(corpus_of("B-PER O|LOC"), tmp_path / "out.ann", format)
 
 

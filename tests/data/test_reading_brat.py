@@ -30,7 +30,7 @@ def test_lines_are_sentences_with_their_spans(read):
 
 
 def test_what_is_no_span_is_counted(read):
-    assert read().notes.remarks == ("1 brat relations were passed over", "1 brat notes were passed over")
+    assert read().notes.remarks == ("2 brat relations, events, attributes and notes were passed over",)
 
 
 def test_a_folder_is_read_in_order_and_compressed_files_too(tmp_path, read):

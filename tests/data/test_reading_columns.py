@@ -128,29 +128,6 @@ def test_broken_moves_are_read_leniently_and_counted(read):
     assert (corpus.notes.scheme, corpus.notes.repaired) == ("IOB2", 2)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "content", "line"),
-    [
-        ("IOB2", "a B-A\nb O\nc I-A\n", 3),
-        ("BIOES", "a S-A\nb B-A\n", 2),
-        ("BIOES", "a B-A\nb O\n", 2),
-        ("IOB1", "a B-A\n", 1),
-        ("IO", "a I-A\nb B-A\n", 2),
-        ("bio", "a E-A\n", 1),
-    ],
-)
-def test_a_forced_scheme_makes_a_broken_tag_a_bad_line(read, scheme, content, line):
-    with pytest.raises(InputError, match=rf"a\.conll, line {line}: tag '.*' breaks the scheme") as caught:
-        read(content, scheme=scheme)
-    assert "leave out scheme=" in str(caught.value)
-
-
-def test_a_forced_scheme_can_skip_what_breaks_it(read):
-    corpus = read("a I-A\n\nb B-A\n", scheme="IOB2", skip_bad=True)
-    assert [one.words for one in corpus] == [("b",)]
-    assert len(corpus.notes.skipped) == 1
-
-
 def test_parts_of_speech_are_plain_tags(read):
     corpus = read("the DT\ncat NN\n. .\n\nit PRP\nO O\n")
     assert (corpus.kind, corpus.notes.scheme) == ("plain", None)
@@ -176,11 +153,6 @@ def test_the_kind_of_tags_can_be_forced(read):
         read("a NN\n", labels="spans")
 
 
-def test_a_scheme_for_plain_tags_is_a_contradiction(read):
-    with pytest.raises(InputError, match="the tags are plain"):
-        read("a NN\nb VB\n", scheme="IOB2")
-
-
 def test_labels_may_hold_hyphens(read):
     assert read("a B-geo-loc\n").label_counts == {"geo-loc": 1}
 
@@ -196,10 +168,3 @@ def test_tags_in_the_place_of_words_are_refused_with_the_options_that_turn_them(
     assert corpus[0].tags == ("O", "B-Dish", "I-Dish")
     with pytest.raises(InputError, match="column 1 seems to hold tags"):  # what was meant for another file
         read("\n".join("\t".join(line.split("\t")[::-1]) for line in SWAPPED.split("\n")), words_column=1, column=0)
-
-
-def test_parts_of_speech_in_the_place_of_words_are_known_by_their_number(read):
-    content = "".join(f"{('NOUN', 'VERB')[number % 2]} word{number}\n" for number in range(120))
-    with pytest.raises(InputError, match=r"'NOUN'.*if not, pass words_column=0"):
-        read(content)
-    assert read(content, words_column=0)[0].words[:2] == ("NOUN", "VERB")

@@ -40,7 +40,6 @@ NEW = {
     "relations": [],
 }
 STUDIO = label_studio(value(0, 4, text="Anna"), value(9, 12), value(16, 20, "LOC"))
-MINIMAL = {"text": TEXT, "id": 1, "label": [value(*mark) for mark in MARKED], "annotator": 1}
 WORDS = ("Anna", "met", "Bob", "in", "Oslo", ".")
 TOKENS = [{"text": word, "start": TEXT.index(word), "end": TEXT.index(word) + len(word)} for word in WORDS]
 PRODIGY = {
@@ -49,10 +48,7 @@ PRODIGY = {
     "spans": [{"start": start, "end": end, "label": label} for start, end, label in MARKED],
     "answer": "accept",
 }
-BY_TOKENS = PRODIGY | {
-    "spans": [{"token_start": place, "token_end": place, "label": SPANS[place][2:]} for place in (0, 2, 4)]
-}
-TOOLS = {"old": OLD, "new": NEW, "studio": STUDIO, "minimal": MINIMAL, "prodigy": PRODIGY, "tokens": BY_TOKENS}
+TOOLS = {"old": OLD, "new": NEW, "studio": STUDIO, "prodigy": PRODIGY}
 
 
 @pytest.mark.parametrize("record", TOOLS.values(), ids=TOOLS.keys())
@@ -149,6 +145,11 @@ def test_the_text_field_may_have_another_name(read):
 def test_a_task_without_text_is_refused(read):
     with pytest.raises(InputError, match="no field 'text' among the task's data"):
         read(STUDIO | {"data": {"a": "x", "b": "y"}})
+
+
+def test_the_short_export_of_label_studio_is_answered_with_the_long_one(read):
+    with pytest.raises(InputError, match="Export from Label Studio as JSON, not as JSON_MIN"):
+        read({"text": TEXT, "id": 1, "annotation_id": 7, "label": [value(0, 4)]})
 
 
 def test_a_span_that_does_not_hold_its_noted_text_is_refused(read):

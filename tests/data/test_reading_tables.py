@@ -55,7 +55,7 @@ def test_columns_can_be_chosen_by_name_and_number(read):
 
 
 def test_an_unknown_column_is_answered_with_its_like(read):
-    with pytest.raises(InputError, match=r"no such column\. Did you mean 'label'"):
+    with pytest.raises(InputError, match=r"no such column\. There are 'word', 'label'\. Did you mean 'label'"):
         read("word,label\na,O\n", column="labels")
 
 
@@ -211,7 +211,7 @@ def test_raw_text_of_parquet_is_split_into_words(tmp_path):
 def test_labels_of_whole_texts_are_left_out_and_that_is_told(read):
     corpus = read("text,label\nAnna ran home.,good\nok,bad\nBob slept.,good\n")
     assert not corpus.is_labelled
-    assert "labels were not read" in corpus.notes.remarks[0]
+    assert "such labels were not read" in corpus.notes.remarks[0]
 
 
 def test_a_column_name_of_parquet_that_is_no_text_is_refused(tmp_path):

@@ -38,7 +38,7 @@ def test_conll_is_word_tab_tag_and_a_blank_line(tmp_path):
     [
         ("BIOES", "B-PER E-PER O S-PER S-PER"),
         ("IOB1", "I-PER I-PER O I-PER B-PER"),
-        ("bio", "B-PER I-PER O B-PER B-PER"),
+        ("iob2", "B-PER I-PER O B-PER B-PER"),
     ],
 )
 def test_tags_are_spelled_in_any_scheme(tmp_path, scheme, tags):

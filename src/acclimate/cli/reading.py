@@ -47,12 +47,10 @@ class ReadingSettings(Settings):
     """Column of the words, given in the same way as the column of the tags; null: the first."""
     labels: Literal["spans", "plain"] | None = None
     """Kind of tags: spans (B-PER, I-PER, O) or plain (one label per word); null: detect it."""
-    scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
-    """Tag scheme of the files; null: detect it."""
     comments: bool = False
     """Treat lines that begin with # in column files as comments."""
-    borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
-    """If a span begins or ends inside a word: split the word, expand, contract or drop the span, or report an error."""
+    borders: Literal["split", "error", "expand", "drop"] = "split"
+    """If a span begins or ends inside a word: split the word, expand or drop the span, or report an error."""
     pre_split: bool = False
     """Plain text is already tokenized: words are separated by spaces."""
     paragraphs: bool = False
@@ -67,7 +65,7 @@ class ReadingSettings(Settings):
     def options(self) -> dict[str, Any]:
         """What `read_corpus` and `stream_corpus` take of it."""
         shared = self.model_dump(
-            include={"format", "column", "words_column", "labels", "scheme", "comments", "borders", "paragraphs"}
+            include={"format", "column", "words_column", "labels", "comments", "borders", "paragraphs"}
         )
         return {**shared, "skip_bad": self.skip_bad, "tokenize": "blanks" if self.pre_split else None}
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,9 @@ def line_of(entry: Entry) -> bytes:
 def read_log(path: Path) -> LogContent:
     """The entries of a log; none where there is no file. Damage before the last line is an error."""
     data = path.read_bytes() if path.exists() else b""
-    lines = data.splitlines(keepends=True) if b"\r" not in data else _lines(data)
     entries: list[Entry] = []
     size = 0
-    for line in lines:
+    for line in BytesIO(data):  # unlike `splitlines`, which also cuts at \r
         entry = _entry_of(line)
         if entry is None or entry.number != len(entries) + 1:
             if size + len(line) == len(data):
@@ -58,10 +58,6 @@ def read_log(path: Path) -> LogContent:
         entries.append(entry)
         size += len(line)
     return LogContent(tuple(entries), size)
-
-
-def _lines(data: bytes) -> list[bytes]:
-    return [line + b"\n" for line in data.split(b"\n")[:-1]] + [last for last in data.split(b"\n")[-1:] if last]
 
 
 def _entry_of(line: bytes) -> Entry | None:

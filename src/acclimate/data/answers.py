@@ -69,12 +69,11 @@ class Answer:
             if status not in get_args(Status):
                 raise InputError(f"the status {status!r} is none of {', '.join(get_args(Status))}.")
             note, seconds = str(fields.get("note", "")), float(fields.get("seconds", 0.0))
-            return cls(
-                str(fields["sentence"]), annotator, status, **spans, note=note, seconds=seconds, seen=_seen(fields)
-            )
+            seen = int(fields.get("seen", 0))
+            return cls(str(fields["sentence"]), annotator, status, **spans, note=note, seconds=seconds, seen=seen)
+        except InputError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(f"an answer needs a sentence, a status and spans [start, end, label] ({error}).") from None
 
     @property
@@ -93,10 +92,6 @@ class Answer:
                 hidden[place] = others - {span.label}
         tags = tags_from_spans(self.spans, length)
         return tuple(open_tag(some) if tag == OUTSIDE else tag for tag, some in zip(tags, hidden, strict=True))
-
-
-def _seen(fields: Mapping[str, Any]) -> int:
-    return int(fields.get("seen", 0))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets, find_lines, find_sentences, grouped, trimmed
 from acclimate.spelling import argument
 
-POLICIES = ("split", "error", "expand", "contract", "drop")
 SPLIT, SPLIT_BETWEEN_LETTERS = "the word was split", "the word was split between two letters"
 
 
@@ -70,14 +69,11 @@ def align(spans: Sequence[CharacterSpan], offsets: Sequence[tuple[int, int]], te
             continue
         if policy in ("error", "split"):
             raise InputError(_miss(span, [offsets[position] for position in touched], text), line=span.place.line)
-        words_taken = touched if policy == "expand" else inside if policy == "contract" and not span.gaps else range(0)
         # two spans that cut the same word cannot both have it
-        if len(words_taken) and taken and words_taken.start < taken[-1].end:
-            words_taken = range(0)
-        if len(words_taken):
-            taken.append(Span(words_taken.start, words_taken.stop, span.label))
-        outcome = {"expand": "expanded", "contract": "contracted"}[policy] if len(words_taken) else "dropped"
-        misses.append(span.miss(text, outcome))
+        is_free = len(touched) > 0 and not (taken and touched.start < taken[-1].end)
+        if policy == "expand" and is_free:
+            taken.append(Span(touched.start, touched.stop, span.label))
+        misses.append(span.miss(text, "expanded" if policy == "expand" and is_free else "dropped"))
     return Aligned(taken, offsets, misses, len(spans) - len(once))
 
 
@@ -126,7 +122,7 @@ def check_overlaps(spans: Sequence[CharacterSpan], text: str) -> None:
 
 
 def _miss(span: CharacterSpan, touched: list[tuple[int, int]], text: str) -> str:
-    policies = {"expand": "take in the cut words", "contract": "leave them out", "drop": "leave out the span"}
+    policies = {"expand": "take in the cut words", "drop": "leave out the span"}
     if span.gaps:
         fault = "has gaps, which one tag per word cannot spell"
     elif not touched:

@@ -8,43 +8,76 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from acclimate.data.corpus import Corpus
-from acclimate.data.findings import (
-    SEVERITIES,
-    CorpusStatistics,
-    Finding,
-    Report,
-    Severity,
-    listed,
-    named,
-    out_of,
-    percent,
-    share,
-)
+from acclimate.data.findings import SEVERITIES, Finding, Report, Severity, Summary, listed, named, out_of, share
 from acclimate.data.problems import shorten
 from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, may_agree
+from acclimate.data.words import bare_text
 
 FEW_EXAMPLES, VERY_FEW_EXAMPLES = 50, 10
 REAL_SENTENCE = 6  # words; shorter ones ("Results", "By our reporter") repeat without harm
-LONG_SENTENCE, LONG_SPAN, LONG_WORD = 200, 10, 40
+LONG_SENTENCE, LONG_SPAN = 200, 10  # words
 ENOUGH_SPANS = 1000  # CoNLL-2003 has 3 neighbours of one label in 1,000 spans; fewer spans show nothing
 ENOUGH_WORDS = 100  # to speak of letter case
 TOLERATED = 0.01  # a share up to here is a fact, above it a warning
 
+_ROLES = {
+    "training": {"train", "training", "source"},
+    "held out": {"dev", "devel", "development", "val", "valid", "validation", "eval", "test", "testa", "testb"},
+}
 _UNIVERSAL_POS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 _PENN_POS = (
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP TO UH VB VBD VBG VBN VBP VBZ "
     "WDT WP WP$ WRB # $ . , : ( ) '' `` -LRB- -RRB- HYPH NFP ADD AFX GW XX"
 )
 _PARTS_OF_SPEECH = frozenset(f"{_UNIVERSAL_POS} {_PENN_POS}".split())
-_URL = re.compile(r"(https?:)?//\S|www\.\S", re.IGNORECASE)
 _BROKEN_ENCODING = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")  # UTF-8 that was read as Latin-1 or Windows-1252
 _JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))  # inside a word they are spelling (emoji, Persian, Hindi)
-_BRACKETS = {"(": ")", "[": "]", "{": "}", "-LRB-": "-RRB-", "-LSB-": "-RSB-"}
+
+
+class CorpusStatistics:
+    """Counts and sets of one corpus that several checks need. Its role is read from its name."""
+
+    def __init__(self, name: str, corpus: Corpus):
+        self.name, self.corpus, self.size = name, corpus, len(corpus)
+        parts = set(re.split(r"[^a-z]+", name.lower()))
+        self.role = next((role for role, names in _ROLES.items() if parts & names), "other")
+        tags = Counter(tag for sentence in corpus for tag in sentence.tags or ())
+        self.misfits = sorted(tag for tag in tags if not looks_like_span_tag(tag)) if corpus.kind == "spans" else []
+        self.kind = "plain" if self.misfits else corpus.kind  # a corpus that says it has spans may be mistaken
+        self.tagged = sum(sentence.tags is not None for sentence in corpus)
+        self.texts = [bare_text(sentence.words) for sentence in corpus]
+        self.exact_set, self.text_set = {sentence.words for sentence in corpus}, set(self.texts)
+        self.spans = [sentence.spans if self.kind == "spans" else [] for sentence in corpus]
+        self.mentions = [
+            (" ".join(sentence.words[span.start : span.end]), span)
+            for sentence, spans in zip(corpus, self.spans, strict=True)
+            for span in spans
+        ]
+        self.labels = tags if self.kind == "plain" else Counter(span.label for _, span in self.mentions)
+        self.severity_of_few: Severity = "fact" if self.role == "held out" else "warning"
+
+    @property
+    def summary(self) -> Summary:
+        notes = self.corpus.notes
+        without_spans = sum(not spans for spans in self.spans) - (self.size - self.tagged)
+        return Summary(
+            name=self.name,
+            sentences=self.size,
+            words=self.corpus.word_count,
+            kind=self.kind if self.tagged else "no tags",
+            labels=dict(self.labels.most_common()),
+            without_tags=share(self.size - self.tagged, self.size),
+            without_spans=share(without_spans, self.size) if self.kind == "spans" else 0.0,
+            scheme=notes.scheme,
+            repaired=notes.repaired,
+            skipped=len(notes.skipped),
+            border_misses=len(notes.border_misses),
+        )
 
 
 def _nothing_there(stats: CorpusStatistics) -> Iterator[Finding]:
@@ -52,8 +85,6 @@ def _nothing_there(stats: CorpusStatistics) -> Iterator[Finding]:
         yield Finding("error", "empty", stats.name, "has no sentences.")
     if stats.tagged and not stats.labels:
         yield Finding("error", "no-labels", stats.name, "has tags, but every one of them is O.")
-    if stats.span_count and not stats.without_spans:
-        yield Finding(stats.severity_of_few, "no-empty-sentence", stats.name, "no sentence is without a span.")
     bare = stats.size - stats.tagged
     if bare and stats.tagged:
         message = f"{out_of(bare, stats.size)} of its sentences have no tags."
@@ -102,13 +133,16 @@ def _duplicates(stats: CorpusStatistics) -> Iterator[Finding]:
         real += text in seen and len(sentence) >= REAL_SENTENCE
         seen.add(text)
     if loose:
-        severity: Severity = "warning" if real > TOLERATED * stats.size else "fact"
         message = (
             f"{out_of(exact, stats.size)} sentences repeat an earlier one, {out_of(loose, stats.size)} by letters "
             f"and digits; {real:,} of these have {REAL_SENTENCE} or more words."
         )
         numbers = {"exact": exact, "loose": loose, "real": real}
-        yield Finding(severity, "duplicates", stats.name, message, numbers=numbers)
+        yield Finding(_severity(real, stats.size), "duplicates", stats.name, message, numbers=numbers)
+
+
+def _severity(count: int, total: int, tolerated: float = TOLERATED) -> Severity:
+    return "warning" if count > tolerated * total else "fact"
 
 
 def _tagged_unlike(stats: CorpusStatistics) -> Iterator[Finding]:
@@ -141,78 +175,61 @@ def _lengths(stats: CorpusStatistics) -> Iterator[Finding]:
         examples = tuple(f"{sentence.place}: {shorten(' '.join(sentence.words), 60)}" for sentence in long[:3])
         numbers: dict[str, float] = {"sentences": len(long), "longest": longest}
         yield Finding("warning", "long-sentences", stats.name, message, examples, numbers)
-    single = sum(len(sentence) == 1 for sentence in stats.corpus)
-    if single > TOLERATED * stats.size:
-        severity: Severity = "warning" if single > stats.size / 4 else "fact"
-        message = f"{out_of(single, stats.size)} of its sentences have one word."
-        numbers = {"sentences": single, "share": share(single, stats.size)}
-        yield Finding(severity, "one-word-sentences", stats.name, message, numbers=numbers)
+    spans = Counter(
+        f"{span.label}: {shorten(text, 80)}" for text, span in stats.mentions if span.end - span.start > LONG_SPAN
+    )
+    if spans:
+        total = len(stats.mentions)
+        message = f"{out_of(spans.total(), total)} of its spans have more than {LONG_SPAN} words."
+        examples = tuple(text for text, _ in spans.most_common(5))
+        severity = _severity(spans.total(), total)
+        yield Finding(severity, "long-spans", stats.name, message, examples, {"spans": spans.total()})
 
 
 def _mentions_at_odds(stats: CorpusStatistics) -> Iterator[Finding]:
     """The same words under different labels: some are truly ambiguous (Washington), many are slips."""
-    unsure = {text: counts for text, counts in stats.mentions.items() if len(counts) > 1}
-    unusual = {text: counts.total() - max(counts.values()) for text, counts in unsure.items()}
+    labels_of: dict[str, Counter[str]] = defaultdict(Counter)
+    for text, span in stats.mentions:
+        labels_of[text][span.label] += 1
+    unusual = {text: counts.total() - max(counts.values()) for text, counts in labels_of.items() if len(counts) > 1}
     spans = sum(unusual.values())
-    if unsure:
-        severity: Severity = "warning" if spans > 0.05 * stats.span_count else "fact"
+    if unusual:
         message = (
-            f"{len(unsure):,} of {len(stats.mentions):,} different mentions have more than one label; "
-            f"{out_of(spans, stats.span_count)} spans do not have their mention's usual one."
+            f"{len(unusual):,} of {len(labels_of):,} different mentions have more than one label; "
+            f"{out_of(spans, len(stats.mentions))} spans do not have their mention's usual one."
         )
-        top = sorted(unsure, key=lambda text: (-unusual[text], text))[:8]
-        examples = tuple(f"{text}: {listed(dict(unsure[text].most_common()))}" for text in top)
-        numbers = {"mentions": len(unsure), "spans": spans}
+        top = sorted(unusual, key=lambda text: (-unusual[text], text))[:8]
+        examples = tuple(f"{text}: {listed(dict(labels_of[text].most_common()))}" for text in top)
+        severity = _severity(spans, len(stats.mentions), tolerated=0.05)
+        numbers = {"mentions": len(unusual), "spans": spans}
         yield Finding(severity, "mentions-at-odds", stats.name, message, examples, numbers)
 
 
-def _span_borders(stats: CorpusStatistics) -> Iterator[Finding]:
-    odd: Counter[str] = Counter()
-    long: Counter[str] = Counter()
-    for words, label in stats.each_span():
-        if _has_odd_border(words):
-            odd[f"{label}: {shorten(' '.join(words), 80)}"] += 1
-        if len(words) > LONG_SPAN:
-            long[f"{label}: {shorten(' '.join(words), 80)}"] += 1
-    for code, counts, what in (
-        ("odd-borders", odd, "begin or end with punctuation or blanks"),
-        ("long-spans", long, f"have more than {LONG_SPAN} words"),
-    ):
-        if counts:
-            severity: Severity = "warning" if counts.total() > TOLERATED * stats.span_count else "fact"
-            message = f"{out_of(counts.total(), stats.span_count)} of its spans {what}."
-            examples = tuple(text for text, _ in counts.most_common(5))
-            yield Finding(severity, code, stats.name, message, examples, {"spans": counts.total()})
-
-
-def _neighbours(stats: CorpusStatistics) -> Iterator[Finding]:
-    """Two spans of one label side by side cannot be spelled in IO tags: where none are, those may be the origin."""
+def _io_tags(stats: CorpusStatistics) -> Iterator[Finding]:
+    """IO tags cannot spell two spans of one label side by side: where none are, they may be the origin."""
     rows = (pair for spans in stats.spans for pair in pairwise(spans))
-    touching = sum(left.end == right.start and left.label == right.label for left, right in rows)
-    numbers = {"spans": stats.span_count, "touching": touching}
-    none = f"none of {stats.span_count:,} spans follows one of its own label directly"
-    if touching:
-        message = f"spans that follow one of their own label directly: {touching:,}."
-        yield Finding("fact", "neighbours", stats.name, message, numbers=numbers)
-    elif stats.corpus.notes.scheme == "IO" and stats.span_count:
-        yield Finding("warning", "io-tags", stats.name, f"the tags are IO: {none}.", numbers=numbers)
-    elif stats.span_count >= ENOUGH_SPANS and len(stats.labels) > 1:
+    count = len(stats.mentions)
+    if any(left.end == right.start and left.label == right.label for left, right in rows) or not count:
+        return
+    none = f"none of {count:,} spans follows one of its own label directly"
+    if stats.corpus.notes.scheme == "IO":
+        message = f"the tags are IO: {none}."
+        yield Finding("warning", "io-tags", stats.name, message, numbers={"spans": count})
+    elif count >= ENOUGH_SPANS and len(stats.labels) > 1:
         message = f"{none}: the corpus may come from IO tags."
-        yield Finding("fact", "perhaps-io-tags", stats.name, message, numbers=numbers)
+        yield Finding("fact", "perhaps-io-tags", stats.name, message, numbers={"spans": count})
 
 
 def _strange_words(stats: CorpusStatistics) -> Iterator[Finding]:
     labels = "|".join(map(re.escape, {"PER", "LOC", "ORG", "MISC", *stats.labels} - {OUTSIDE}))
     # TRE-DNA is a word, PaulI-PER is not: E and S count only after a small letter
     glued = re.compile(rf"([^\W_][BI]|[^\W_A-Z][ES])-({labels})$")
-    kinds: tuple[tuple[str, Severity, str, Callable[[str], object]], ...] = (
-        ("glued-tags", "warning", "that end in a tag", glued.search),
-        ("invisible-characters", "warning", "with invisible characters", _hides_something),
-        ("broken-encoding", "warning", "that look wrongly decoded", _BROKEN_ENCODING.search),
-        ("long-words", "fact", f"of more than {LONG_WORD} letters", _is_long),
-        ("urls", "fact", "that are web addresses", _URL.match),
+    kinds: tuple[tuple[str, str, Callable[[str], object]], ...] = (
+        ("glued-tags", "that end in a tag", glued.search),
+        ("invisible-characters", "with invisible characters", _hides_something),
+        ("broken-encoding", "that look wrongly decoded", _BROKEN_ENCODING.search),
     )
-    for code, severity, what, is_strange in kinds:
+    for code, what, is_strange in kinds:
         counts = Counter({word: count for word, count in stats.corpus.vocabulary.items() if is_strange(word)})
         if counts:
             message = f"words {what}: {out_of(counts.total(), stats.corpus.word_count)}."
@@ -220,31 +237,7 @@ def _strange_words(stats: CorpusStatistics) -> Iterator[Finding]:
                 "".join(letter if letter.isprintable() else f"<U+{ord(letter):04X}>" for letter in shorten(word, 80))
                 for word, _ in counts.most_common(5)
             )
-            yield Finding(severity, code, stats.name, message, examples, {"words": counts.total()})
-
-
-def _letter_case(stats: CorpusStatistics) -> Iterator[Finding]:
-    counts: Counter[str] = Counter()
-    for word, count in stats.corpus.vocabulary.items():
-        if word.lower() != word.upper():
-            counts["lower" if word.islower() else "upper" if word.isupper() else "both"] += count
-    for case in ("lower", "upper"):
-        if counts.total() >= ENOUGH_WORDS and counts[case] > 0.99 * counts.total():
-            message = f"{percent(counts[case], counts.total())} of its words are in {case} case."
-            numbers = {"share": share(counts[case], counts.total())}
-            yield Finding("warning", f"{case}-cased", stats.name, message, numbers=numbers)
-
-
-def _has_odd_border(words: Sequence[str]) -> bool:
-    """Whether a mark stands at an end. Brackets closed inside the span, as in `[ 3H ] thymidine`, are none."""
-    opens = _BRACKETS.get(words[0], "\n") in words[:-1]
-    closes = any(words[-1] == right and left in words[1:] for left, right in _BRACKETS.items())
-    return (_is_mark(words[0]) and not opens) or (_is_mark(words[-1]) and not closes)
-
-
-def _is_mark(word: str) -> bool:
-    """Punctuation or blanks and nothing else. The signs that are named are part of a name often enough."""
-    return all(unicodedata.category(letter)[0] in "PZC" and letter not in "%&@#*" for letter in word)
+            yield Finding("warning", code, stats.name, message, examples, {"words": counts.total()})
 
 
 def _hides_something(word: str) -> bool:
@@ -254,13 +247,21 @@ def _hides_something(word: str) -> bool:
     return any(not letter.isprintable() and unicodedata.category(letter) != "Cn" for letter in bare)  # Cn: new emoji
 
 
-def _is_long(word: str) -> bool:
-    return len(word) > LONG_WORD and not _URL.match(word) and sum(map(str.isalnum, word)) > LONG_WORD
+def _letter_case(stats: CorpusStatistics) -> Iterator[Finding]:
+    counts: Counter[str] = Counter()
+    for word, count in stats.corpus.vocabulary.items():
+        if word.lower() != word.upper():
+            counts["lower" if word.islower() else "upper" if word.isupper() else "both"] += count
+    for case in ("lower", "upper"):
+        part = share(counts[case], counts.total())
+        if counts.total() >= ENOUGH_WORDS and part > 0.99:
+            message = f"{100 * part:.1f} % of its words are in {case} case."
+            yield Finding("warning", f"{case}-cased", stats.name, message, numbers={"share": part})
 
 
-ALONE: tuple[Callable[[CorpusStatistics], Iterable[Finding]], ...] = (
+_ALONE: tuple[Callable[[CorpusStatistics], Iterable[Finding]], ...] = (
     *(_nothing_there, _how_it_was_read, _kind_of_tags, _duplicates, _tagged_unlike, _rare_labels),
-    *(_lengths, _mentions_at_odds, _span_borders, _neighbours, _strange_words, _letter_case),
+    *(_lengths, _mentions_at_odds, _io_tags, _strange_words, _letter_case),
 )
 
 
@@ -282,6 +283,10 @@ def _shared_sentences(known: CorpusStatistics, other: CorpusStatistics) -> Itera
         f"{REAL_SENTENCE} or more words {counted['real_exact']}, {counted['real_loose']} by letters and digits."
     )
     yield Finding(severity, "shared-sentences", f"{other.name} in {known.name}", message, (), {**numbers, **shares})
+
+
+def _real(lengths: Iterable[int]) -> int:
+    return sum(length >= REAL_SENTENCE for length in lengths)
 
 
 def _labels_together(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding]:
@@ -309,13 +314,6 @@ def _labels_together(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding
             yield Finding("fact", "labels-only-in-training", stats.name, message)
 
 
-def _real(lengths: Iterable[int]) -> int:
-    return sum(length >= REAL_SENTENCE for length in lengths)
-
-
-PAIRS: tuple[Callable[[CorpusStatistics, CorpusStatistics], Iterable[Finding]], ...] = (_shared_sentences,)
-
-
 def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
     """Look the corpora over, each by itself and against the others. Nothing is changed, and nothing is refused."""
     statistics = [
@@ -324,9 +322,9 @@ def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
     ]
     if len(statistics) > 1 and all(stats.role != "training" for stats in statistics):
         statistics[0].role = "training"  # the others are compared with it
-    findings = [finding for stats in statistics for check in ALONE for finding in check(stats)]
+    findings = [finding for stats in statistics for check in _ALONE for finding in check(stats)]
     ranked = sorted(statistics, key=lambda stats: ("training", "other", "held out").index(stats.role))
-    findings += [finding for pair in combinations(ranked, 2) for compare in PAIRS for finding in compare(*pair)]
+    findings += [finding for known, other in combinations(ranked, 2) for finding in _shared_sentences(known, other)]
     findings += _labels_together(statistics)
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return Report(tuple(stats.summary for stats in statistics), tuple(findings))

@@ -147,7 +147,7 @@ class BorderMiss:
     end: int
     label: str
     text: str
-    outcome: str  # "the word was split", "expanded", "contracted", "dropped"
+    outcome: str  # "the word was split", "expanded", "dropped"
 
     def __str__(self) -> str:
         span = f"{self.label} {self.text!r} ({self.start}:{self.end})"

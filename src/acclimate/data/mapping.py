@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -58,22 +57,23 @@ _BUNDLED = files("acclimate.data") / "maps"
 _NULL = "tag:yaml.org,2002:null"
 
 
-@dataclass(frozen=True)
-class LabelMap(Mapping[str, str | None]):
+class LabelMap(dict[str, str | None]):
     """Old name → new name, or None for a label that is dropped (its words become O).
 
     A new name such as `O|MISC` means MISC or nothing: its words become open to MISC. `annotates` are the new names that
     the corpus annotates; words outside of its spans may hide any other.
     """
 
-    pairs: tuple[tuple[str, str | None], ...]
-    name: str = "map"
-    annotates: tuple[str, ...] | None = None
+    def __init__(
+        self, names: Mapping[str, str | None], name: str = "map", annotates: tuple[str, ...] | None = None
+    ) -> None:
+        super().__init__(names)
+        self.name, self.annotates = name, annotates
 
     @classmethod
     def of(cls, names: Mapping[str, str | None], name: str = "map") -> LabelMap:
         """A map from a dictionary; both None and "O" drop a label."""
-        return cls(tuple((old, None if new == OUTSIDE else new) for old, new in names.items()), name)
+        return cls({old: None if new == OUTSIDE else new for old, new in names.items()}, name)
 
     @classmethod
     def load(cls, source: str | Path) -> LabelMap:
@@ -81,19 +81,6 @@ class LabelMap(Mapping[str, str | None]):
         if source in bundled_maps():
             return _parse((_BUNDLED / f"{source}.yaml").read_text(encoding="utf-8"), str(source), str(source))
         return _parse(_text_of(Path(source)), Path(source).stem, str(source))
-
-    def __getitem__(self, name: str) -> str | None:
-        return self._names[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @cached_property
-    def _names(self) -> dict[str, str | None]:
-        return dict(self.pairs)
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -140,10 +127,6 @@ class SharedLabels:
     both: tuple[str, ...]
     only_source: tuple[str, ...]
     only_target: tuple[str, ...]
-
-    def __str__(self) -> str:
-        sides = {"in both": self.both, "only in source": self.only_source, "only in target": self.only_target}
-        return "; ".join(f"{side}: {', '.join(names) or 'none'}" for side, names in sides.items())
 
 
 def shared_labels(source: Corpus | Iterable[str], target: Corpus | Iterable[str]) -> SharedLabels:
@@ -285,7 +268,7 @@ def _parse(text: str, name: str, file: str) -> LabelMap:
     items = node.value if isinstance(node, yaml.SequenceNode) else ()
     if not items or not all(isinstance(item, yaml.ScalarNode) and item.value.strip() for item in items):
         raise InputError("`annotates` needs a list of new names, such as [PER, LOC].", file=file, line=line)
-    return replace(names, annotates=tuple(sorted({str(item.value) for item in items})))
+    return LabelMap(names, name, tuple(sorted({str(item.value) for item in items})))
 
 
 def _entries(node: yaml.Node | None, file: str, expected: str) -> dict[str, tuple[int, yaml.Node]]:

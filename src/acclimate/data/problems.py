@@ -43,6 +43,10 @@ class InputError(ValueError):
         return f"{where}{self.problem}{shown}"
 
 
+class EmptyInput(InputError):
+    """There is nothing in a file; no format would find anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A bad line that was left out because the user asked for it (`skip_bad`)."""

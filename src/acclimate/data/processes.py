@@ -6,13 +6,13 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import BaseContext
 from types import FrameType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from acclimate.data.problems import InputError
 
@@ -99,63 +99,44 @@ def done_side_by_side(
 
     Where a process of a pool is killed, what was under way is done again by a new pool.
     """
-    tasks = _Tasks(call, items, at_once)
+    left = enumerate(items)
+    waiting: dict[int, Item] = {}  # items that were taken and not yet given
+    begun: dict[int, Future[Found]] = {}
+
+    def begin(executor: Executor) -> None:
+        while len(waiting) < at_once and (entry := next(left, None)) is not None:
+            waiting[entry[0]] = entry[1]
+        for number in sorted(waiting.keys() - begun.keys()):
+            begun[number] = executor.submit(call, waiting[number])
+
     deaths = 0
-    while not tasks.are_over:
+    while True:
         with open_executor() as executor:
             try:
-                tasks.begin_again(executor)
-                while not tasks.are_over:
-                    for number in tasks.wait(in_order):
+                begin(executor)
+                while waiting:
+                    for number in _wait([min(begun)] if in_order else list(begun), begun):
                         deaths = 0
-                        yield tasks.take(number)
-                    tasks.begin_more(executor)
+                        yield waiting.pop(number), begun.pop(number)
+                    begin(executor)
+                return
             except BrokenProcessPool:
                 deaths += 1
                 if deaths == _DEATHS:
                     raise
+                begun = {number: future for number, future in begun.items() if not _is_lost(future)}
             finally:
-                tasks.cancel()
+                for future in begun.values():
+                    future.cancel()
 
 
-class _Tasks(Generic[Item, Found]):
-    """What is to be done, what is under way, and what is done and not yet given."""
-
-    def __init__(self, call: Callable[[Item], Found], items: Iterable[Item], at_once: int) -> None:
-        self._call, self._left, self._at_once = call, enumerate(items), at_once
-        self._items: dict[int, Item] = {}
-        self.begun: dict[int, Future[Found]] = {}
-        self.are_over = False
-
-    def begin_again(self, executor: Executor) -> None:
-        """Begin what a broken pool has left, and more."""
-        lost = [number for number in self._items if number not in self.begun or _is_lost(self.begun[number])]
-        for number in lost:
-            self.begun[number] = executor.submit(self._call, self._items[number])
-        self.begin_more(executor)
-
-    def begin_more(self, executor: Executor) -> None:
-        while len(self._items) < self._at_once and (entry := next(self._left, None)) is not None:
-            number, self._items[number] = entry[0], entry[1]
-            self.begun[number] = executor.submit(self._call, entry[1])
-        self.are_over = not self._items
-
-    def wait(self, in_order: bool) -> list[int]:
-        """Wait for one that may be given. Raises BrokenProcessPool where a process was killed."""
-        first = min(self.begun)
-        awaited = {first: self.begun[first]} if in_order else self.begun
-        ended, _ = wait(awaited.values(), return_when=FIRST_COMPLETED)
-        for future in ended:
-            if not future.cancelled() and isinstance(future.exception(), BrokenProcessPool):
-                raise BrokenProcessPool
-        return [number for number, future in awaited.items() if future in ended]
-
-    def take(self, number: int) -> tuple[Item, Future[Found]]:
-        return self._items.pop(number), self.begun.pop(number)
-
-    def cancel(self) -> None:
-        for future in self.begun.values():
-            future.cancel()
+def _wait(numbers: Iterable[int], begun: Mapping[int, Future[Any]]) -> list[int]:
+    """Wait for one of these, and name those that ended. Raises BrokenProcessPool where a process was killed."""
+    ended, _ = wait([begun[number] for number in numbers], return_when=FIRST_COMPLETED)
+    for future in ended:
+        if not future.cancelled() and isinstance(future.exception(), BrokenProcessPool):
+            raise BrokenProcessPool
+    return [number for number in numbers if begun[number] in ended]
 
 
 def _is_lost(future: Future[Any]) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar
 
-from acclimate.data.character_spans import POLICIES, SPLIT_BETWEEN_LETTERS
+from acclimate.data.character_spans import SPLIT_BETWEEN_LETTERS
 from acclimate.data.corpus import Corpus, Kind, ReadingNotes, Sentence
-from acclimate.data.problems import InputError
+from acclimate.data.problems import EmptyInput, InputError
 from acclimate.data.readers.annotation_tools import (
     read_brat,
     read_docbin,
@@ -28,11 +28,9 @@ from acclimate.data.readers.labelling import read_labelling
 from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
 from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv, stream_parquet
 from acclimate.data.readers.tagging import to_sentences
-from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.data.subsets import take_sentences
 from acclimate.spelling import argument, did_you_mean
 
-Name = TypeVar("Name", bound=str)
 Reader = Callable[[Source, ReadingLog], Iterable[RawSentence]]
 
 # to add a format is to add a file to readers/, a line here, and a test
@@ -53,7 +51,6 @@ FORMATS: dict[str, Reader] = {
     "text": read_text,
 }
 _MANY_SLIPS = 10
-_OTHER_SCHEME_NAMES: dict[str, Scheme] = {"BIO": "IOB2", "IOBES": "BIOES", "BILOU": "BIOES", "BMEWO": "BIOES"}
 
 
 def read_corpus(
@@ -61,7 +58,6 @@ def read_corpus(
     format: str | None = None,
     *,
     name: str | None = None,
-    scheme: str | None = None,
     labels: Kind | None = None,
     column: int | str | None = None,
     words_column: int | str | None = None,
@@ -74,20 +70,17 @@ def read_corpus(
     """Read a corpus from a file (plain, .gz or .xz), a folder, standard input (`-`) or the hub (`hf:OWNER/NAME`).
 
     format: one of FORMATS; found out from the name and the first lines when it is not given.
-    scheme: insist on IOB1, IOB2, BIOES or IO: a tag that breaks it is then a bad line. Otherwise the scheme is found
-        out, and a broken move (I- after O) starts a span and is counted in `notes.repaired`.
     labels: "spans" or "plain" (one label per word, such as POS); found out when it is not given.
     column, words_column: the column of the tags (default: the last, or by its name) and of the words (default: the
         first); a number, counted from 0 or from -1 backwards, or a name where columns have names.
     comments: in `conll`, lines that begin with `# ` are comments. By default `#` is a word: tweets are full of it.
     skip_bad: leave out each sentence (or record) with a bad line and list it in `notes.skipped`; otherwise stop.
     borders: what becomes of a character span that cuts a word: "split" splits the word there, "error" stops, "expand"
-        and "contract" move the span's end, "drop" leaves the span out. Each but "error" is listed in the notes.
+        takes the whole word in, "drop" leaves the span out. Each but "error" is listed in the notes.
     paragraphs: split the lines of raw text into sentences; otherwise each line is one.
     tokenize: "words" (default) finds words in raw text; "blanks" only splits at blanks.
     """
-    options = reading_options(
-        scheme=scheme,
+    options = ReadingOptions(
         labels=labels,
         column=column,
         words_column=words_column,
@@ -98,24 +91,6 @@ def read_corpus(
         tokenize=tokenize,
     )
     return read_source(Source(path), options, format, name)
-
-
-def reading_options(
-    *,
-    scheme: str | None = None,
-    labels: Kind | None = None,
-    borders: Borders = "split",
-    tokenize: Tokenize | None = None,
-    **others: Any,
-) -> ReadingOptions:
-    """The options of `read_corpus`, checked."""
-    return ReadingOptions(
-        scheme=known_scheme(scheme),
-        labels=_one_of(labels, get_args(Kind), "labels"),
-        borders=_one_of(borders, POLICIES, "borders") or "split",
-        tokenize=_one_of(tokenize, get_args(Tokenize), "tokenize") or "words",
-        **others,
-    )
 
 
 def read_source(source: Source, options: ReadingOptions, format: str | None = None, name: str | None = None) -> Corpus:
@@ -163,25 +138,6 @@ def unknown_format(format: str, known: Iterable[str]) -> InputError:
     known = list(known)
     problem = f"unknown format {format!r}.{did_you_mean(format.lower(), known)}"
     return InputError(f"{problem} The formats are {', '.join(known)}.")
-
-
-def _one_of(value: Name | None, choices: Iterable[str], option: str) -> Name | None:
-    if value is not None and value not in choices:
-        raise InputError(f"{argument(option, value)}: choose one of {', '.join(map(repr, choices))}.")
-    return value
-
-
-def known_scheme(scheme: str | None) -> Scheme | None:
-    if scheme is None:
-        return None
-    known: dict[str, Scheme] = {**{name: name for name in SCHEMES}, **_OTHER_SCHEME_NAMES}
-    if scheme.upper() not in known:
-        raise InputError(f"unknown scheme {scheme!r}. The schemes are {', '.join(known)}.")
-    return known[scheme.upper()]
-
-
-class EmptyInput(InputError):
-    """There is nothing in a file; no format would find anything."""
 
 
 def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
@@ -260,27 +216,27 @@ def stream_corpus(
     Raw text, JSON with a record per line, and Parquet are read as the stream is used, so that memory does not grow with
     the file; an error comes when its part is reached. Any other format is read whole.
     """
-    source, options, asked = Source(path), reading_options(**keywords), known_format(format)
+    source, options, asked = Source(path), ReadingOptions(**keywords), known_format(format)
     parts, format = _opened(source, asked)
     first = next(parts)
     name, log = name or corpus_name(source), ReadingLog(options)
-    found: tuple[Iterable[RawSentence], int | None] | None = None
+    guess = () if asked is not None else guess_remark(first, format)
+    sentences: Iterable[RawSentence]
+    total: int | None
     if format == "text" or (format in _JSON and not first.text.lstrip().startswith("[")):
-        by_lines = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
-        found = by_lines, _about_lines(source, first)
+        sentences = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
+        total = _about_lines(source, first)
     elif format == "parquet" and source.is_plain_file:
-        found = stream_parquet(source, log)
-    if found is not None:
-
-        def notes() -> ReadingNotes:
-            return ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks)
-
-        corpora = _corpora_of(*found, first, format, name, log, words)
-        stream = CorpusStream(name, format, corpora, notes, False, found[1])
+        sentences, total = stream_parquet(source, log)
     else:
-        stream = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
-    stream.guess = () if asked is not None else guess_remark(first, format)
-    return stream
+        whole = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
+        return replace(whole, guess=guess)
+
+    def notes() -> ReadingNotes:
+        return ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks)
+
+    corpora = _corpora_of(sentences, first, format, name, log, words)
+    return CorpusStream(name, format, corpora, notes, False, total, guess)
 
 
 def _opened(source: Source, format: str | None) -> tuple[Iterator[Source], str]:
@@ -310,13 +266,7 @@ def _about_lines(source: Source, first: Source) -> int | None:
 
 
 def _corpora_of(
-    sentences: Iterable[RawSentence],
-    total: int | None,
-    first: Source,
-    format: str,
-    name: str,
-    log: ReadingLog,
-    words: int,
+    sentences: Iterable[RawSentence], first: Source, format: str, name: str, log: ReadingLog, words: int
 ) -> Iterator[Corpus]:
     is_empty = True
     for part in _by_words(sentences, words):
@@ -325,8 +275,6 @@ def _corpora_of(
         is_empty = False
         yield Corpus(to_sentences(part, log, first.name).sentences, name)
     if is_empty:
-        if format == "parquet" and not total:
-            raise EmptyInput("the table has no rows. Check the path.", file=first.name)
         raise nothing_found(first, log, format)
 
 

@@ -12,10 +12,12 @@ from typing import IO
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.readers.detection import BY_SUFFIX
-from acclimate.data.readers.source import check_characters, inner_name
-from acclimate.data.reading import known_scheme, unknown_format
+from acclimate.data.readers.source import inner_name
+from acclimate.data.reading import unknown_format
+from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.data.writers.formats import WRITERS, ParquetParts, files_of_brat_pair, is_brat_pair, write_brat
-from acclimate.data.writers.shared import atomic_file, is_stream, save
+from acclimate.data.writers.limits import LIMITS, check_fits
+from acclimate.data.writers.shared import atomic_file, encoded, is_stream, save
 from acclimate.spelling import argument, either
 
 _JOINED = ("conll", "jsonl")  # parts one after the other are the whole
@@ -42,19 +44,17 @@ def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, sc
 
 
 @contextmanager
-def writing_parts(
-    path: str | Path, format: str | None = None, scheme: str = "IOB2", has_tags: bool = True
-) -> Iterator[Parts]:
-    """Write a corpus part by part: `with … as parts: parts.add(part)`.
+def writing_parts(path: str | Path, format: str | None = None) -> Iterator[Parts]:
+    """Write a tagged corpus part by part: `with … as parts: parts.add(part)`.
 
     conll, jsonl and parquet are written as the parts come; parts of other formats are kept in memory until the end.
     """
-    format = format_to_write(path, format, has_tags)
+    format = format_to_write(path, format, has_tags=True)
     with ExitStack() as stack:
         file = None
         if format in (*_JOINED, _PARQUET) and str(path) != "-":
             file = stack.enter_context(atomic_file(path))
-        parts = Parts(path, format, scheme, file)
+        parts = Parts(path, format, file)
         yield parts
         parts.finish()
 
@@ -62,14 +62,12 @@ def writing_parts(
 class Parts:
     """What `writing_parts` writes to. `files` are those that were written, once it is over."""
 
-    def __init__(self, path: str | Path, format: str, scheme: str, file: IO[bytes] | None) -> None:
-        self.path, self.format, self.scheme, self.file = path, format, scheme, file
+    def __init__(self, path: str | Path, format: str, file: IO[bytes] | None) -> None:
+        self.path, self.format, self.file = path, format, file
         self.files: list[Path] = []
         self._is_first = True
         self._waiting: list[Corpus] = []
-        self._table = None
-        if format == _PARQUET and file is not None:
-            self._table = ParquetParts(file, known_scheme(scheme) or "IOB2")
+        self._table = ParquetParts(file) if format == _PARQUET and file is not None else None
 
     @property
     def is_whole(self) -> bool:
@@ -83,7 +81,7 @@ class Parts:
         if self._table is not None:
             self._table.add(_writable(part, self.path, self.format))
             return
-        data = _bytes_of(part, self.path, self.format, self.scheme)
+        data = _bytes_of(part, self.path, self.format)
         if not self._is_first:  # only at the beginning of a file would a reader take it for a byte-order mark
             data = data.removeprefix(codecs.BOM_UTF8) if data.startswith(2 * codecs.BOM_UTF8) else data
         self._is_first = False
@@ -100,28 +98,35 @@ class Parts:
         if self._waiting:
             sentences = tuple(sentence for part in self._waiting for sentence in part)
             whole = replace(self._waiting[0], sentences=sentences)
-            self.files = write_corpus(whole, self.path, self.format, self.scheme)
+            self.files = write_corpus(whole, self.path, self.format)
         elif self.file is not None:
             self.files = [Path(self.path)]
 
 
 def _writable(corpus: Corpus, path: str | Path, format: str) -> Corpus:
     """The corpus with as much of what it annotates as tags can say, once it is checked."""
-    _require_room_for_scores(corpus, path, format)
     corpus = corpus.open_to(corpus.labels)
-    _check_characters(corpus)
+    check_fits(corpus, format, path)
     return corpus
 
 
-def _bytes_of(corpus: Corpus, path: str | Path, format: str, scheme: str) -> bytes:
-    return WRITERS[format](_writable(corpus, path, format), known_scheme(scheme) or "IOB2")
+def _bytes_of(corpus: Corpus, path: str | Path, format: str, scheme: str = "IOB2") -> bytes:
+    content = WRITERS[format](_writable(corpus, path, format), _scheme(scheme))
+    return content if isinstance(content, bytes) else encoded("".join(content))
+
+
+def _scheme(name: str) -> Scheme:
+    for scheme in SCHEMES:
+        if name.upper() == scheme:
+            return scheme
+    raise InputError(f"unknown scheme {name!r}. The schemes are {', '.join(SCHEMES)}.")
 
 
 def format_to_write(path: str | Path, format: str | None = None, has_tags: bool = False) -> str:
     """The format that is asked for, or else that of the name. Refuses plain text where there are tags."""
     if format is not None:
-        if format not in (*WRITERS, _BRAT):
-            raise unknown_format(format, (*WRITERS, _BRAT))
+        if format not in LIMITS:
+            raise unknown_format(format, LIMITS)
         return format
     inferred = _format_by_name(path)
     if inferred == "text" and has_tags:
@@ -136,28 +141,6 @@ def files_to_write(path: str | Path, format: str) -> list[Path]:
     if format != _BRAT:
         return [Path(path)]
     return files_of_brat_pair(path) if is_brat_pair(path) else []
-
-
-def _require_room_for_scores(corpus: Corpus, path: str | Path, format: str) -> None:
-    """Only our own JSONL has a place for probabilities; raw text asks for no tags at all."""
-    if corpus.guess_count and format not in ("jsonl", "text"):
-        likeliest = either("write corpus.likeliest()", "take the likeliest tags: acclimate data convert")
-        raise InputError(
-            f"{corpus.name} holds guesses with scores, which {format} cannot. Name the file .jsonl, or {likeliest}.",
-            file=path,
-        )
-
-
-def _check_characters(corpus: Corpus) -> None:
-    """Refuse NUL and half of an emoji, which no reader would accept."""
-    previous: str | None = None
-    for sentence in corpus:
-        text = None if sentence.text is previous else sentence.text  # a document's sentences share it
-        previous = sentence.text
-        try:
-            check_characters("\n".join((*sentence.words, *(sentence.tags or ()), text or "")))
-        except InputError as error:
-            raise InputError(error.problem, place=sentence.place, text=" ".join(sentence.words)) from error
 
 
 def _format_by_name(path: str | Path) -> str:

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from acclimate.data.corpus import ReadingNotes
-from acclimate.data.problems import InputError
+from acclimate.data.problems import EmptyInput, InputError
 from acclimate.data.readers.detection import BY_SUFFIX
 from acclimate.data.readers.source import inner_name
-from acclimate.data.reading import EmptyInput, stream_corpus
+from acclimate.data.reading import stream_corpus
 from acclimate.data.writing import writing_parts
 from acclimate.inference.predict import predict_stream
 from acclimate.inference.workers import TaggerPlace

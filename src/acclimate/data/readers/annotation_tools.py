@@ -1,11 +1,11 @@
 """Exports of annotation tools: texts with marked spans, from doccano, Label Studio, Prodigy, brat and spaCy.
 
 doccano: JSONL, `{"text", "label": [[start, end, name], …]}`, or `entities` with offsets and labels.
-Label Studio: JSON and JSON_MIN. Of several annotations of a task the first that was not cancelled is read.
+Label Studio: JSON. Of several annotations of a task the first that was not cancelled is read.
 Prodigy: JSONL with the tool's own tokens. Only records with the answer `accept` are read.
 brat: NAME.txt and NAME.ann, or a folder of such pairs. Only text-bound annotations (`T1  PER 0 5  Paris`) are read. A
 span with gaps (`0 5;9 12`) counts as one that cuts a word. A bad line spoils its whole document.
-spaCy's DocBin (extra `spacy`): the entities, or with `column="tag"` or `"pos"` the parts of speech.
+spaCy's DocBin (extra `spacy`): the entities.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from acclimate.data.readers.records import (
     label_name,
     require,
     sentences_of_records,
+    span_of,
 )
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source, inner_name
 from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets
-from acclimate.spelling import argument
 
 _LABEL_FIELDS = ("entities", "label", "labels")  # of doccano
 _ENTITY: dict[str, type[object]] = {"start_offset": int, "end_offset": int, "label": str}
@@ -92,9 +92,9 @@ def read_label_studio(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
 
 def _task_sentences(record: Record, place: Place, log: ReadingLog) -> list[RawSentence]:
     task = record.fields
-    is_whole = "data" in task
-    data = require(task, "data", dict) if is_whole else task
-    regions = _regions(task, log) if is_whole else _minimal_regions(task)
+    if "data" not in task:
+        raise InputError("the task has no 'data'. Export from Label Studio as JSON, not as JSON_MIN.")
+    data, regions = require(task, "data", dict), _regions(task, log)
     text = _task_text(data)
     spans = None if regions is None else _checked_regions([_region(one, place) for one in regions], text, log)
     return sentences_of_text(text, spans, log, place, identifier(data, "document") or identifier(task, "id"))
@@ -132,25 +132,6 @@ def _regions(task: Fields, log: ReadingLog) -> list[Fields] | None:
     if len(marked) < len(results):
         log.count("results that mark no text (choices, relations …) were passed over", len(results) - len(marked))
     return [require(one, "value", dict, "the result") for one in marked]
-
-
-def _minimal_regions(task: Fields) -> list[Fields] | None:
-    """JSON_MIN: the regions stand in the task itself, under the name of the control that made them."""
-    lists = {name: value for name, value in task.items() if isinstance(value, list) and value}
-    regions = [value for value in lists.values() if all(map(_is_region, value))]
-    if len(regions) > 1:
-        raise InputError("the record has several lists of labels. Export from Label Studio as JSON, not as JSON_MIN.")
-    if regions:
-        return [expect(one, dict, "a label") for one in regions[0]]
-    if "annotator" in task or "annotation_id" in task:
-        return []  # annotated, without a label
-    if lists:
-        raise InputError(f"{', '.join(map(repr, lists))} holds no labels with 'start', 'end' and 'labels'.")
-    return None
-
-
-def _is_region(value: object) -> bool:
-    return isinstance(value, dict) and "start" in value and "labels" in value
 
 
 def _region(value: Fields, place: Place) -> tuple[CharacterSpan, str | None]:
@@ -205,8 +186,7 @@ def _prodigy_sentences(record: Record, place: Place, log: ReadingLog) -> list[Ra
     words = _token_words(expect(task["tokens"], list, "'tokens'"), text) if task.get("tokens") is not None else None
     spans: list[CharacterSpan] | None = [] if "answer" in task else None  # an answer without spans: there are none
     if task.get("spans") is not None:
-        items = [expect(item, dict, "a span") for item in expect(task["spans"], list, "'spans'")]
-        spans = [_prodigy_span(item, task, place) for item in items]
+        spans = [span_of(item, place) for item in expect(task["spans"], list, "'spans'")]
     document = identifier(task["meta"], "document") if isinstance(task.get("meta"), dict) else None
     return sentences_of_text(text, spans, log, place, document, words)
 
@@ -216,11 +196,12 @@ def _token_words(tokens: list[object], text: str) -> Offsets:
     words: Offsets = []
     reached = 0
     for number, item in enumerate(tokens):
-        start, end = _token_offsets(item, number)
+        token = expect(item, dict, f"token {number}")
+        start, end = (require(token, name, int, f"token {number}") for name in ("start", "end"))
         if not reached <= start < end <= len(text):
             problem = f"token {number} ({start}:{end}) does not fit: it should begin at {reached} or later"
             raise InputError(f"{problem}, hold a character, and end at {len(text)} or earlier.")
-        spelled = item.get("text", text[start:end]) if isinstance(item, dict) else None
+        spelled = token.get("text", text[start:end])
         if spelled != text[start:end]:
             raise InputError(f"token {number} is {as_json(spelled)}, but its offsets point at {text[start:end]!r}.")
         _check_gap(text, reached, start)
@@ -231,41 +212,14 @@ def _token_words(tokens: list[object], text: str) -> Offsets:
     return words
 
 
-def _token_offsets(item: object, number: int) -> tuple[int, int]:
-    token = expect(item, dict, f"token {number}")
-    return require(token, "start", int, f"token {number}"), require(token, "end", int, f"token {number}")
-
-
 def _check_gap(text: str, start: int, end: int) -> None:
     if text[start:end].strip():
         raise InputError(f"{text[start:end].strip()!r} ({start}:{end}) belongs to no token; it would be lost.")
 
 
-def _prodigy_span(item: Fields, task: Fields, place: Place) -> CharacterSpan:
-    label = label_name(require(item, "label", str, "the span"))
-    by_tokens = _span_of_tokens(item, task, label) if "token_start" in item or "token_end" in item else None
-    if by_tokens is not None and "start" not in item and "end" not in item:
-        return CharacterSpan(*by_tokens, label, place)
-    start, end = require(item, "start", int, "the span"), require(item, "end", int, "the span")
-    if by_tokens is not None and by_tokens != (start, end):
-        raise InputError(f"span {label} is at {start}:{end}, but its tokens are at {by_tokens[0]}:{by_tokens[1]}.")
-    return CharacterSpan(start, end, label, place)
-
-
-def _span_of_tokens(item: Fields, task: Fields, label: str) -> tuple[int, int]:
-    tokens = require(task, "tokens", list)
-    first, last = (require(item, name, int, "the span") for name in ("token_start", "token_end"))
-    if not 0 <= first <= last < len(tokens):  # Prodigy includes the last token
-        raise InputError(f"span {label} covers tokens {first} to {last}, but there are {len(tokens)}.")
-    return _token_offsets(tokens[first], first)[0], _token_offsets(tokens[last], last)[1]
-
-
 _NUMBERS = "[0-9]{1,15} [0-9]{1,15}"  # no text is longer
 _BRAT_SPAN = re.compile(rf"(T[^\t]+)\t(\S+) ({_NUMBERS}(?:;{_NUMBERS})*)(?:\t(.*))?$")
-_OTHER_KINDS = {
-    **{"R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations"},
-    **{"#": "notes", "*": "equivalences"},
-}
+_OTHER_KINDS = "REAMN#*"  # relations, events, attributes, modifications, normalizations, notes and equivalences
 
 
 def read_brat(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
@@ -315,7 +269,7 @@ def _brat_document(text_path: Path, annotation_path: Path, log: ReadingLog) -> l
         if line[0] == "T":
             spans.append(_brat_span(line, text, place))
         elif line[0] in _OTHER_KINDS:
-            log.count(f"brat {_OTHER_KINDS[line[0]]} were passed over")
+            log.count("brat relations, events, attributes and notes were passed over")
         else:
             problem = "this is no brat annotation: a line begins with T, R, E, A, M, N, # or *."
             raise InputError(problem, place=place, text=line)
@@ -347,21 +301,11 @@ def _brat_span(line: str, text: str, place: Place) -> CharacterSpan:
     return CharacterSpan(start, end, match.group(2), place, gaps=not touching)
 
 
-_DOCBIN_COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}
-
-
 def read_docbin(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
-    wanted = log.options.column
-    if wanted is not None and wanted not in _DOCBIN_COLUMNS:
-        known = ", ".join(map(repr, _DOCBIN_COLUMNS))
-        raise InputError(f"{argument('column', wanted)}: a DocBin has {known}.", file=source.name)
-    docs = _docs(source)
-    column = str(wanted) if wanted is not None else _annotated(docs)
-    log.kind = "plain" if column in ("tag", "pos") else None
-    for number, doc in enumerate(docs, start=1):
-        sentences = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
-        for sentence in sentences:
-            yield from _docbin_sentence(sentence, doc, column, number, log)
+    log.kind = "spans"
+    for number, doc in enumerate(_docs(source), start=1):
+        for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
+            yield from _docbin_sentence(sentence, doc, number, log)
 
 
 def _docs(source: Source) -> list[Any]:
@@ -375,29 +319,19 @@ def _docs(source: Source) -> list[Any]:
         raise InputError(problem, file=source.name) from error
 
 
-def _annotated(docs: list[Any]) -> str | None:
-    return next((name for name, mark in _DOCBIN_COLUMNS.items() if any(doc.has_annotation(mark) for doc in docs)), None)
-
-
-def _docbin_sentence(
-    sentence: Any, doc: Any, column: str | None, number: int, log: ReadingLog
-) -> Iterator[RawSentence]:
+def _docbin_sentence(sentence: Any, doc: Any, number: int, log: ReadingLog) -> Iterator[RawSentence]:
     tokens = [token for token in sentence if not token.is_space]
     if not tokens:
         log.count("documents or sentences hold no word and were left out")
         return
-    raw = RawSentence(
+    yield RawSentence(
         words=[token.text for token in tokens],
+        spans=_entities(sentence, tokens, log) if doc.has_annotation("ENT_IOB") else None,
         lines=[number] * len(tokens),  # of a binary file, the number of the document
         text=doc.text,
         offsets=[(token.idx, token.idx + len(token)) for token in tokens],
         document=str(number),
     )
-    if column == "ner" and doc.has_annotation("ENT_IOB"):
-        raw.spans = _entities(sentence, tokens, log)
-    elif column in ("tag", "pos") and doc.has_annotation(_DOCBIN_COLUMNS[column]):
-        raw.tags = [(token.tag_ if column == "tag" else token.pos_) or "_" for token in tokens]
-    yield raw
 
 
 def _entities(sentence: Any, tokens: list[Any], log: ReadingLog) -> list[Span]:

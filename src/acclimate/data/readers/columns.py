@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError, shorten
+from acclimate.data.readers.rows import chosen_column
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name, text_files_in
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
 from acclimate.data.words import find_sentences, grouped
@@ -29,7 +30,6 @@ _DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")
 _BLANK_RUN = re.compile(" +")
 _BLANKS = " \t\r"
 _LOOKED_AT = 2000  # lines, to find out whether the columns stand the other way round
-_ENOUGH, _TIMES_FEWER = 100, 5  # so many lines have five times as many words as tags, or more
 _TRIMMED = "words had blanks around them, which were cut off"
 
 
@@ -71,28 +71,17 @@ class _Table:
         return _BLANK_RUN.split(line.strip(" "))  # not str.split(), which also splits at U+00A0 and its kin
 
     def _check_order(self, lines: list[str]) -> None:
-        """Refuse a file with the tag first: its words are spelled as span tags, or they are few and its tags many."""
+        """Refuse a file with the tag first, whose words are spelled as span tags."""
         if self.tag_column is None:
             return
         rows = [cells for line in lines if len(cells := self.split(line)) == self.width]
         words, tags = [row[self.word_column] for row in rows], [row[self.tag_column] for row in rows]
-        spelled = sum(map(looks_like_span_tag, words)), sum(map(looks_like_span_tag, tags))
-        are_tags = (
-            len(rows) > 2
-            and any(map(names_a_span, words))
-            and spelled[0] >= 0.9 * len(rows)
-            and 2 * spelled[1] < len(rows)
-        )
-        asked = self.log.options.column is not None or self.log.options.words_column is not None
-        are_few = not asked and len(rows) >= _ENOUGH and _TIMES_FEWER * len({*words}) <= len({*tags})
-        if are_tags or are_few:
-            example = next(filter(names_a_span, words), words[0])
-            other = tags[words.index(example)]
-            otherwise = "" if are_tags else f"; if not, pass {argument('words_column', self.word_column)}"
+        example = next(filter(names_a_span, words), None)
+        are_tags = sum(map(looks_like_span_tag, words)) >= 0.9 * len(rows)
+        if len(rows) > 2 and example and are_tags and 2 * sum(map(looks_like_span_tag, tags)) < len(rows):
             raise InputError(
-                f"column {self.word_column} seems to hold tags ({shorten(example, 40)!r}) and not words, and column "
-                f"{self.tag_column} words ({shorten(other, 40)!r}) and not tags. If so, pass "
-                f"{argument('words_column', self.tag_column)} and {argument('column', self.word_column)}{otherwise}.",
+                f"column {self.word_column} seems to hold tags ({shorten(example, 40)!r}) and not words. If so, pass "
+                f"{argument('words_column', self.tag_column)} and {argument('column', self.word_column)}.",
                 file=self.source.name,
             )
 
@@ -153,25 +142,17 @@ def _columns(count: int) -> str:
 
 def _chosen_columns(options: ReadingOptions, width: int, file: str) -> tuple[int, int | None]:
     """Which column has the words and which the tags, counted from zero."""
-    words = _index(options.words_column, 0, width, "words_column", file)
-    if options.column is None and width <= 1:
+    if not width:
+        return 0, None
+    words = chosen_column(options.words_column or 0, width, "words_column", file)
+    if options.column is None and width == 1:
         return words, None
-    tags = _index(options.column, -1 if words != width - 1 else -2, width, "column", file)
+    default = -1 if words != width - 1 else -2
+    tags = chosen_column(default if options.column is None else options.column, width, "column", file)
     if tags == words:
         both = f"{argument('column', options.column)} and {argument('words_column', words)}"
         raise InputError(f"{both} are the same column.", file=file)
     return words, tags
-
-
-def _index(wanted: int | str | None, default: int, width: int, option: str, file: str) -> int:
-    try:
-        index = int(default if wanted is None else wanted)
-    except ValueError:
-        problem = "columns of this format have no names; give a number, from 0 or from -1 backwards."
-        raise InputError(f"{option}={wanted!r}: {problem}", file=file) from None
-    if width and not -width <= index < width:
-        raise InputError(f"{argument(option, index)}, but the file has {_columns(width)} (numbered from 0).", file=file)
-    return index % width if width else 0
 
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -187,35 +168,34 @@ class _Block:
 
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     text: str | None = None
+    document: str | None = None
     sentence: str | None = None
     bad: bool = False
 
 
 def read_conllu(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     blocks = list(_blocks(source, log))
-    column = _conllu_column(log, [block for _, block in blocks], source.name)
+    column = _conllu_column(log, blocks, source.name)
     log.kind = "plain"
     if column.startswith("misc."):
         log.kind = "spans" if column == "misc.NER" else None
-    for document, block in blocks:
-        yield from _conllu_sentence(block, column, document, log, source.name)
+    for block in blocks:
+        yield from _conllu_sentence(block, column, log, source.name)
 
 
-def _blocks(source: Source, log: ReadingLog) -> Iterator[tuple[str | None, _Block]]:
-    """The sentences of a file, each with the document it belongs to."""
-    document: str | None = None
+def _blocks(source: Source, log: ReadingLog) -> Iterator[_Block]:
     block = _Block()
     lines = source.checked_lines(log)
     for number, line in enumerate([*lines, ""], start=1):
         if not line.strip(" \t"):
             if block.rows and not block.bad:
-                yield document, block
-            block = _Block()
+                yield block
+            block = _Block(document=block.document)
         elif comment := _COMMENT.match(line):
             name, value = comment.group(1), (comment.group(2) or "").rstrip(" ")
             block.text = value if name == "text" else block.text
             block.sentence = value if name == "sent_id" else block.sentence
-            document = (value or None) if name.startswith("newdoc") else document
+            block.document = (value or None) if name.startswith("newdoc") else block.document
         elif not line.startswith("#") and not block.bad:
             try:
                 source.require_text(number)
@@ -242,22 +222,17 @@ def _word_cells(line: str) -> list[str] | None:
 
 def _conllu_column(log: ReadingLog, blocks: list[_Block], file: str) -> str:
     """The column to read, by its lower-case name. The default is UPOS, or the entities of a file without UPOS."""
-    wanted = log.options.column
+    wanted, rows = log.options.column, [cells for block in blocks for _, cells in block.rows]
+    key = next((key for key in _ENTITY_KEYS if any(_misc(cells[9], key) for cells in rows)), None)
     if wanted is None:
-        cells = [cells for block in blocks for _, cells in block.rows]
-        if any(one[3] != _UNKNOWN for one in cells):
-            return "upos"
-        key = next((key for key in _ENTITY_KEYS if any(_misc(one[9], key) for one in cells)), None)
-        return f"misc.{key}" if key else "upos"
-    if isinstance(wanted, str) and wanted.lower().startswith("misc."):
-        return f"misc.{wanted[5:]}"
-    if wanted == "ner":
-        keys = [key for key in _ENTITY_KEYS for block in blocks for _, one in block.rows if _misc(one[9], key)]
-        return f"misc.{keys[0] if keys else 'NER'}"
-    if isinstance(wanted, str) and wanted.lower() in CONLLU_COLUMNS[2:]:
-        return wanted.lower()
-    if isinstance(wanted, int) and wanted % len(CONLLU_COLUMNS) >= 2:
-        return CONLLU_COLUMNS[wanted % len(CONLLU_COLUMNS)]
+        return f"misc.{key}" if key and all(cells[3] == _UNKNOWN for cells in rows) else "upos"
+    name = str(wanted).lower()
+    if name.startswith("misc."):
+        return f"misc.{str(wanted)[5:]}"
+    if name == "ner":
+        return f"misc.{key or 'NER'}"
+    if name in CONLLU_COLUMNS[2:]:
+        return name
     names = ", ".join((*CONLLU_COLUMNS[2:], "ner", "misc.KEY"))
     raise InputError(f"{argument('column', wanted)}: CoNLL-U has the columns {names}.", file=file)
 
@@ -266,9 +241,7 @@ def _misc(cell: str, key: str) -> str | None:
     return next((part[len(key) + 1 :] for part in cell.split("|") if part.startswith(f"{key}=")), None)
 
 
-def _conllu_sentence(
-    block: _Block, column: str, document: str | None, log: ReadingLog, file: str
-) -> Iterator[RawSentence]:
+def _conllu_sentence(block: _Block, column: str, log: ReadingLog, file: str) -> Iterator[RawSentence]:
     words = [cells[1] for _, cells in block.rows]
     tags = [_tag(cells, column) for _, cells in block.rows]
     is_tagged = any(tag != _UNKNOWN for tag in tags)
@@ -287,7 +260,7 @@ def _conllu_sentence(
         lines=[number for number, _ in block.rows],
         text=None if offsets is None else block.text,
         offsets=offsets,
-        document=document or block.sentence,
+        document=block.document or block.sentence,
     )
 
 

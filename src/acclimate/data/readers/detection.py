@@ -125,20 +125,13 @@ def _looks_like_columns(lines: list[str]) -> bool:
     if by_tab:
         return any(map(_are_span_tags, (last, [row[0] for row in rows]))) or (enough and repeat)
     few_but_sure = any(map(is_outside, last)) and any(map(names_a_span, last)) and all(map(looks_like_span_tag, last))
-    return few_but_sure or (enough and (_are_span_tags(last) or (repeat and _are_in_capitals(last))))
+    return few_but_sure or (enough and _are_span_tags(last))
 
 
 def _are_span_tags(cells: list[str]) -> bool:
     """Whether most are spelled as span tags, and not by bare letters alone, as in a list of vitamins."""
     sure = any(map(names_a_span, cells)) or sum(map(is_outside, cells)) * 2 >= len(cells)
     return sure and sum(map(looks_like_span_tag, cells)) >= 0.9 * len(cells) - 1
-
-
-def _are_in_capitals(cells: list[str]) -> bool:
-    """Whether most are like NOUN and VBZ, or marks, which are the tags of marks."""
-    capitals = sum(len(cell) > 1 and cell.isupper() for cell in cells)
-    marks = sum(not any(map(str.isalnum, cell)) for cell in cells)
-    return capitals > marks and capitals + marks >= 0.9 * len(cells)
 
 
 def _json_flavour(source: Source) -> str:
@@ -149,7 +142,7 @@ def _json_flavour(source: Source) -> str:
         words = [fields[name] for name in ("words", "tokens") if isinstance(fields.get(name), list)]
         if any(all(isinstance(word, str) for word in one) for one in words):
             return "jsonl"
-        if isinstance(fields.get("data"), dict) or _is_minimal_label_studio(fields):
+        if isinstance(fields.get("data"), dict) or "annotation_id" in fields:
             return "label_studio"
         if "text" in fields and "answer" not in fields and "tokens" not in fields and is_guess(fields):
             return "jsonl"
@@ -177,10 +170,3 @@ def _first_records(source: Source) -> list[dict[str, Any]]:
         with suppress(ValueError, RecursionError):
             records.append(json.JSONDecoder().raw_decode(one)[0])
     return [record for record in records if isinstance(record, dict)]
-
-
-def _is_minimal_label_studio(fields: dict[str, Any]) -> bool:
-    if "annotator" in fields or "annotation_id" in fields:
-        return True
-    lists = [value for value in fields.values() if isinstance(value, list)]
-    return any(isinstance(one, dict) and "start" in one and "labels" in one for value in lists for one in value[:1])

@@ -9,9 +9,10 @@ no text. `annotators` are all who annotated the text: b found no name. Guesses o
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from acclimate.data.character_spans import CharacterSpan, align, check_range, sentences_of_text, split_words_at
 from acclimate.data.problems import InputError, Place
@@ -23,13 +24,13 @@ from acclimate.data.readers.records import (
     expect_strings,
     identifier,
     json_records,
-    label_name,
     require,
     sentence_of_fields,
+    span_of,
 )
 from acclimate.data.readers.rows import ALL_TAGS, ALL_WORDS
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source
-from acclimate.data.schemes import spans_from_tags
+from acclimate.data.schemes import Span, spans_from_tags
 from acclimate.data.soft_labels import Row, ScoredSpan, frozen, likeliest_tags, rows_of_spans
 
 _UNNAMED = ""  # the name of an annotator who has none
@@ -42,13 +43,13 @@ def read_jsonl(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     tags_name = next((name for name in ALL_TAGS if name in occurring), None) if asked is None else str(asked)
     has_guesses = any(is_guess(record.fields) for record in records)
     are_named = has_guesses and any(_names_annotators(record.fields) for record in records)
-    guessed: list[GuessedSentence] = []
+    guessed: list[Guessed] = []
     for record in records:
         with log.refusing(source.name, record.line, record.spelled):
             if has_guesses and (is_guess(record.fields) or tags_name not in record.fields):
                 guessed += _guesses(record, tags_name, source.name, log, are_named)
             elif has_guesses:
-                guessed.append(GuessedSentence(_sentence(record, tags_name, log), None))
+                guessed.append((_sentence(record, tags_name, log), None))
             else:
                 yield _sentence(record, tags_name, log)
     yield from pooled(guessed, log)
@@ -85,7 +86,7 @@ def _take_spans(raw: RawSentence, fields: Fields) -> None:
         return
     if raw.text is None or raw.offsets is None:
         raise InputError("there are spans, but no text and offsets that they could point into.")
-    spans = [CharacterSpan(*_start_end_label(item)) for item in expect(fields["spans"], list, "'spans'")]
+    spans = [span_of(item) for item in expect(fields["spans"], list, "'spans'")]
     for span in spans:
         check_range(span, raw.text)
     aligned = align(spans, raw.offsets, raw.text, "error").spans
@@ -93,12 +94,6 @@ def _take_spans(raw: RawSentence, fields: Fields) -> None:
         raw.spans = aligned
     elif aligned != spans_from_tags(raw.tags):
         raise InputError("tags and spans disagree. Mend one of them, or remove the field 'spans'.")
-
-
-def _start_end_label(item: object) -> tuple[int, int, str]:
-    fields = expect(item, dict, "a span")
-    start, end = require(fields, "start", int, "the span"), require(fields, "end", int, "the span")
-    return start, end, label_name(require(fields, "label", str, "the span"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +105,8 @@ class Guess:
     annotator: str
 
 
-@dataclass(slots=True)
-class GuessedSentence:
-    """A sentence and its words' distributions by annotator; None where no annotator is known."""
-
-    raw: RawSentence
-    rows: dict[str, list[Row]] | None
+Guessed = tuple[RawSentence, dict[str, list[Row]] | None]
+"""A sentence, and at each word the distribution of each annotator; None where no annotator is known."""
 
 
 def _span_items(fields: Fields) -> list[Fields]:
@@ -132,9 +123,7 @@ def _names_annotators(fields: Fields) -> bool:
     return bool(fields.get("annotators")) or any(item.get("annotator") for item in _span_items(fields))
 
 
-def _guesses(
-    record: Record, tags_name: str | None, file: str, log: ReadingLog, are_named: bool
-) -> list[GuessedSentence]:
+def _guesses(record: Record, tags_name: str | None, file: str, log: ReadingLog, are_named: bool) -> list[Guessed]:
     """The sentences of one record. `are_named`: whether any record of the file names annotators."""
     fields, place = record.fields, Place(file, record.line)
     if fields.get(str(tags_name)) is not None:
@@ -144,38 +133,56 @@ def _guesses(
     if fields.get("annotators") is not None:
         listed = list(dict.fromkeys(expect_strings(fields["annotators"], "'annotators'")))
     unnamed = listed[0] if listed is not None and len(listed) == 1 else _UNNAMED
-    spans = fields.get("spans")
-    guesses = [_guess(item, unnamed) for item in expect([] if spans is None else spans, list, "'spans'")]
+    items = fields.get("spans")
+    guesses = [_guess(item, unnamed) for item in expect([] if items is None else items, list, "'spans'")]
     annotators = _annotators_of(guesses, listed)
-    if not annotators and spans is not None and not are_named:
+    if not annotators and items is not None and not are_named:
         annotators = [_UNNAMED]
     if not annotators:
         log.count("records name nobody who looked, and count as not annotated")
-    document = identifier(fields, "document", "id")
+    text, document = fields.get("text"), identifier(fields, "document", "id")
+    marks = [guess.span for guess in guesses]
+    spans: list[Span | None] = [Span(mark.start, mark.end, mark.label) for mark in marks]
     if words_name == "text":
-        return _guesses_over_text(require(fields, "text", str), guesses, annotators, place, document, log)
-    text = fields.get("text")
-    if text is not None and fields.get("offsets") is None:
-        problem = "there are words and a text, but no offsets: do the spans count words, or characters of the text?"
-        raise InputError(f"{problem} Add the offsets, or leave out the text or the words.")
-    raw = sentence_of_fields(fields[words_name], None, text, fields.get("offsets"), document, line=place.line)
-    scored: list[ScoredSpan | None] = [
-        ScoredSpan(guess.span.start, guess.span.end, guess.span.label, guess.score) for guess in guesses
+        text, borders = require(fields, "text", str), log.options.borders
+        words = log.options.find_words(text)
+        split = split_words_at(marks, words, text) if borders == "split" else words
+        spans = [_over_words(mark, words, text, borders, log, split) for mark in marks]
+        raws = sentences_of_text(text, None, log, place, document, split, together=marks)
+    else:
+        if text is not None and fields.get("offsets") is None:
+            problem = "there are words and a text, but no offsets: do the spans count words, or characters of the text?"
+            raise InputError(f"{problem} Add the offsets, or leave out the text or the words.")
+        raws = [sentence_of_fields(fields[words_name], None, text, fields.get("offsets"), document, line=place.line)]
+        if (offsets := raws[0].offsets) is not None and text is not None:
+            spans = [_over_words(mark, offsets, text, "error", log, offsets) for mark in marks]
+    return _by_sentence(raws, guesses, spans, annotators)
+
+
+def _by_sentence(
+    raws: Sequence[RawSentence], guesses: Sequence[Guess], spans: Sequence[Span | None], annotators: Sequence[str]
+) -> list[Guessed]:
+    """Give each guess to its sentence. `spans` are the guesses over the words of them all; None for one dropped."""
+    starts = list(accumulate((len(raw.words) for raw in raws[:-1]), initial=0))
+    own: list[dict[str, list[ScoredSpan]]] = [{name: [] for name in annotators} for _ in raws]
+    for guess, span in zip(guesses, spans, strict=True):
+        if span is not None:
+            number = bisect_right(starts, span.start) - 1
+            start, end = span.start - starts[number], span.end - starts[number]
+            own[number][guess.annotator].append(ScoredSpan(start, end, span.label, guess.score))
+    return [
+        (raw, {name: rows_of_spans(some, len(raw.words)) for name, some in by_name.items()} or None)
+        for raw, by_name in zip(raws, own, strict=True)
     ]
-    if raw.text is not None and raw.offsets is not None:
-        scored = [_over_words(guess, raw.offsets, raw.text, "error", log) for guess in guesses]
-    return [GuessedSentence(raw, _rows(guesses, scored, annotators, len(raw.words)))]
 
 
 def _guess(item: object, unnamed: str) -> Guess:
     fields = expect(item, dict, "a span")
-    start, end = require(fields, "start", int, "the span"), require(fields, "end", int, "the span")
     score = fields.get("score", 1)
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
         raise InputError(f"a score should be a number from 0 to 1, but is {as_json(score)}.")
     annotator = expect(fields.get("annotator") or unnamed, str, "'annotator'")
-    label = label_name(require(fields, "label", str, "the span"))
-    return Guess(CharacterSpan(start, end, label), float(score), annotator)
+    return Guess(span_of(item), float(score), annotator)
 
 
 def _annotators_of(guesses: Sequence[Guess], listed: list[str] | None) -> list[str]:
@@ -192,58 +199,23 @@ def _annotators_of(guesses: Sequence[Guess], listed: list[str] | None) -> list[s
     return listed
 
 
-def _rows(
-    guesses: Sequence[Guess], spans: Sequence[ScoredSpan | None], annotators: Sequence[str], length: int
-) -> dict[str, list[Row]] | None:
-    """The distributions of each annotator's guesses. `spans` are these over words; None for one elsewhere."""
-    own: dict[str, list[ScoredSpan]] = {name: [] for name in annotators}
-    for guess, span in zip(guesses, spans, strict=True):
-        if span is not None:
-            own[guess.annotator].append(span)
-    return {name: rows_of_spans(spans, length) for name, spans in own.items()} or None
-
-
 def _over_words(
-    guess: Guess,
+    mark: CharacterSpan,
     words: Sequence[tuple[int, int]],
     text: str,
     borders: str,
     log: ReadingLog,
-    split: Sequence[tuple[int, int]] = (),
-) -> ScoredSpan | None:
+    split: Sequence[tuple[int, int]],
+) -> Span | None:
     """A guess over words; None where it is dropped. `split`: the words, with those split that any guess cuts."""
-    check_range(guess.span, text)
-    aligned = align([guess.span], words, text, borders)
-    log.border_misses.extend(aligned.misses)
-    spans = align([guess.span], split, text, borders).spans if split else aligned.spans
-    return ScoredSpan(spans[0].start, spans[0].end, guess.span.label, guess.score) if spans else None
+    check_range(mark, text)
+    log.border_misses.extend(align([mark], words, text, borders).misses)
+    return next(iter(align([mark], split, text, borders).spans), None)
 
 
-def _guesses_over_text(
-    text: str, guesses: Sequence[Guess], annotators: Sequence[str], place: Place, document: str | None, log: ReadingLog
-) -> list[GuessedSentence]:
-    """The sentences of a text. No sentence ends inside a guess."""
-    words, borders = log.options.find_words(text), log.options.borders
-    marks = [guess.span for guess in guesses]
-    split = split_words_at(marks, words, text) if borders == "split" else words
-    scored = [_over_words(guess, words, text, borders, log, split) for guess in guesses]
-    raws = sentences_of_text(text, None, log, place, document, split, together=marks)
-    ends = accumulate((len(raw.words) for raw in raws), initial=0)
-    sentences: list[GuessedSentence] = []
-    for raw, (first, last) in zip(raws, pairwise(ends), strict=True):
-        here = [
-            ScoredSpan(span.start - first, span.end - first, span.label, span.score)
-            if span is not None and first <= span.start < last
-            else None
-            for span in scored
-        ]
-        sentences.append(GuessedSentence(raw, _rows(guesses, here, annotators, len(raw.words))))
-    return sentences
-
-
-def pooled(sentences: Sequence[GuessedSentence], log: ReadingLog) -> Iterator[RawSentence]:
+def pooled(sentences: Sequence[Guessed], log: ReadingLog) -> Iterator[RawSentence]:
     """The sentences with the guesses of all annotators as one distribution at each word."""
-    known = [sentence.rows for sentence in sentences if sentence.rows]
+    known = [rows for _, rows in sentences if rows]
     if len({name for rows in known for name in rows}) > 1:
         from acclimate.data.votes import pool
 
@@ -254,8 +226,8 @@ def pooled(sentences: Sequence[GuessedSentence], log: ReadingLog) -> Iterator[Ra
     else:
         pooled_rows = [rows for one in known for rows in one.values()]
     ready = iter(pooled_rows)
-    for sentence in sentences:
-        if sentence.rows:
+    for raw, own in sentences:
+        if own:
             rows = next(ready)
-            sentence.raw.spans, sentence.raw.probabilities = spans_from_tags(likeliest_tags(rows)), frozen(rows)
-        yield sentence.raw
+            raw.spans, raw.probabilities = spans_from_tags(likeliest_tags(rows)), frozen(rows)
+        yield raw

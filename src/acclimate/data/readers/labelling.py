@@ -44,9 +44,9 @@ class SessionContent:
     state: State
     log: LogContent
 
-    def corpus(self, held_back: bool = False, annotator: str | None = None, name: str = "labelled") -> Corpus:
+    def corpus(self, held_back: bool = False, annotator: str | None = None) -> Corpus:
         """The sentences that somebody labelled, or this annotator did. Those held back are complete ones alone."""
-        return corpus_of(self.sentences, self.state, held_back, annotator, name)
+        return corpus_of(self.sentences, self.state, held_back, annotator)
 
 
 def id_of(words: tuple[str, ...], position: int) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.problems import InputError, Place, shorten
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source, check_characters
 
 Value = TypeVar("Value")
 Fields = dict[str, Any]
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
+_NOWHERE = Place()
 _BLANK = " \t\r\n"
 _BLANKS = re.compile(f"[{_BLANK}]*")
 
@@ -117,6 +119,13 @@ def label_name(value: object) -> str:
     if not name.strip():
         raise InputError("a label is empty. Name it, or remove the span.")
     return name
+
+
+def span_of(item: object, place: Place = _NOWHERE) -> CharacterSpan:
+    """A span as an object with `start`, `end` and `label`."""
+    fields = expect(item, dict, "a span")
+    start, end = require(fields, "start", int, "the span"), require(fields, "end", int, "the span")
+    return CharacterSpan(start, end, label_name(require(fields, "label", str, "the span")), place)
 
 
 def require(fields: Fields, name: str, kind: type[Value], where: str = "the record") -> Value:

@@ -16,6 +16,7 @@ from acclimate.data.readers.records import expect, sentence_of_fields
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, check_characters
 from acclimate.spelling import argument, did_you_mean
 
+_LOOKED_AT = 1000  # rows, which tell whether rows are raw text
 # one word per row …
 ONE_WORD = ("word", "token", "form")
 ONE_TAG = ("tag", "ner_tag", "ner", "label", "entity", "bio", "iob", "chunk_tag", "chunk", "upos", "pos_tag", "pos")
@@ -49,7 +50,11 @@ class Layout:
 def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> Layout:
     """Read a header. Singular names (`word`, `tag`) mean one word per row, plural ones one sentence per row."""
     names = [plain_name(name) for name in header]
-    words = _wanted(options.words_column, header, "words_column", file)
+
+    def chosen(wanted: int | str | None, option: str) -> int | None:
+        return None if wanted is None else chosen_column(wanted, len(header), option, file, header)
+
+    words = chosen(options.words_column, "words_column")
     single = words if words is not None and names[words] not in ALL_WORDS else None
     if words is None:
         single = _first(ONE_WORD, names)
@@ -58,7 +63,7 @@ def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> La
         expected, has = ", ".join((*ONE_WORD, *ALL_WORDS[:4])), ", ".join(map(repr, header))
         problem = f"no column of words. The first line must name the columns, one of them {expected}; it names {has}."
         raise InputError(f"{problem} Name it so, or pass {argument('words_column', ...)}.", file=file, line=1)
-    tags = _wanted(options.column, header, "column", file)
+    tags = chosen(options.column, "column")
     if tags is None:
         tags = _first(ONE_TAG if single is not None else ALL_TAGS, names)
     if tags == words:
@@ -82,20 +87,23 @@ def _first(wanted: Sequence[str], names: Sequence[str]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
 
 
-def _wanted(column: int | str | None, header: Sequence[str], option: str, file: str) -> int | None:
-    """The column that the user names or numbers."""
-    if column is None:
-        return None
-    if isinstance(column, str) and column in header:
-        return header.index(column)
+def chosen_column(wanted: int | str, width: int, option: str, file: str, header: Sequence[str] = ()) -> int:
+    """The number of the column that the user names or numbers, from 0 or from -1 backwards."""
+    if isinstance(wanted, str) and wanted in header:
+        return header.index(wanted)
     try:
-        index = int(column)
+        index = int(wanted)
     except ValueError:
-        problem = f"{option}={column!r}: there is no such column.{did_you_mean(str(column), header)}"
-        raise InputError(f"{problem} There are {', '.join(map(repr, header))}.", file=file, line=1) from None
-    if not -len(header) <= index < len(header):
-        raise InputError(f"{option}={index}, but there are {len(header)} columns (numbered from 0).", file=file, line=1)
-    return index % len(header)
+        known = "Columns of this format have no names; give a number, from 0 or from -1 backwards."
+        if header:
+            known = f"There are {', '.join(map(repr, header))}.{did_you_mean(str(wanted), header)}"
+        problem = f"{argument(option, wanted)}: there is no such column. {known}"
+        raise InputError(problem, file=file, line=1 if header else None) from None
+    if not -width <= index < width:
+        has = "1 column" if width == 1 else f"{width} columns"
+        problem = f"{argument(option, index)}, but there are {has} (numbered from 0)."
+        raise InputError(problem, file=file, line=1 if header else None)
+    return index % width
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +121,10 @@ def sentences_of_rows(
     log: ReadingLog,
     file: str,
     names: Sequence[str] | None = None,
-    looked_at: int | None = None,
 ) -> Iterator[RawSentence]:
-    """The sentences of a table. `names`: what the tags mean where they are numbers.
-
-    Whether rows are raw text, the first `looked_at` rows say, or else all of them, which are then held in memory.
-    """
+    """The sentences of a table. `names`: what the tags mean where they are numbers."""
     rows = iter(rows)
-    first = list(islice(rows, looked_at))
+    first = list(islice(rows, _LOOKED_AT))
     is_raw = _is_raw(first, layout, log)
     rows = chain(first, rows)
     if layout.word_per_row and not is_raw:
@@ -151,7 +155,7 @@ def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
         return True
     if log.options.column is not None or 2 * sum(_is_tagged(row, layout) for row in good) >= len(good):
         return False
-    log.count("texts have a label in the table, but not one for each word; those labels were not read", len(good))
+    log.count("texts at the beginning have a label, but not one for each word; such labels were not read", len(good))
     return True
 
 

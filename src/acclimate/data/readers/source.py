@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal, cast, get_args
 
 from acclimate.data.corpus import AnnotatorNote, BorderMiss, Distribution, Kind
 from acclimate.data.problems import InputError, Skipped
-from acclimate.data.schemes import Scheme, Span
+from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets, find_blank_separated, find_words
 from acclimate.spelling import argument, did_you_mean
 
@@ -84,7 +84,7 @@ def _xz_chunks(stored: IO[bytes]) -> Iterator[bytes]:
             raise lzma.LZMAError("there are odd bytes behind a part")
 
 
-Borders = Literal["split", "error", "expand", "contract", "drop"]
+Borders = Literal["split", "error", "expand", "drop"]
 Tokenize = Literal["words", "blanks"]
 
 
@@ -92,7 +92,6 @@ Tokenize = Literal["words", "blanks"]
 class ReadingOptions:
     """The options of `read_corpus`, which explains them."""
 
-    scheme: Scheme | None = None
     labels: Kind | None = None
     column: int | str | None = None
     words_column: int | str | None = None
@@ -100,7 +99,14 @@ class ReadingOptions:
     skip_bad: bool = False
     borders: Borders = "split"
     paragraphs: bool = False
-    tokenize: Tokenize = "words"
+    tokenize: Tokenize | None = None  # words
+
+    def __post_init__(self) -> None:
+        for name, choices in (("labels", Kind), ("borders", Borders), ("tokenize", Tokenize)):
+            value = getattr(self, name)
+            if value is not None and value not in get_args(choices):
+                known = ", ".join(map(repr, get_args(choices)))
+                raise InputError(f"{argument(name, value)}: choose one of {known}.")
 
     def find_words(self, text: str) -> Offsets:
         return find_blank_separated(text) if self.tokenize == "blanks" else find_words(text)
@@ -173,6 +179,8 @@ _GROWTH = 100
 _SMALL = 64 << 20  # bytes, which any file may grow to
 _LONGEST_LINE = 64 << 20  # bytes, where a file is read in parts
 _PART = 1 << 16  # bytes, and what is left of the last line
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")  # what a byte that is not UTF-8 becomes
+_NO_TEXT = re.compile("[\0\udc80-\udcff]")
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -197,7 +205,7 @@ def text_files_in(folder: Path) -> list[Path]:
 class Source:
     """A file, a folder or standard input. It is opened when its text is asked for, as a whole or in parts of lines."""
 
-    first_line, first_byte = 1, 0
+    first_line = 1
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -230,16 +238,15 @@ class Source:
         with self._stored() as stored:
             compression = self._compression(stored.peek(8)[:8])
             file = stored if compression is None else decompressing(stored, compression)
-            line, byte = 1, 0
+            line = 1
             while data := self._whole_lines(file, line):
-                yield self.part(data, line, byte)
-                line, byte = line + data.count(b"\n"), byte + len(data)
+                yield self.part(data, line)
+                line += data.count(b"\n")
 
-    def part(self, data: bytes, first_line: int = 1, first_byte: int = 0) -> Source:
+    def part(self, data: bytes, first_line: int = 1) -> Source:
         """A part of the same file."""
         part = Source("-" if self.is_stdin else self.path)
-        part.name, part.data = self.name, data
-        part.first_line, part.first_byte = first_line, first_byte
+        part.name, part.data, part.first_line = self.name, data, first_line
         return part
 
     def _whole_lines(self, file: IO[bytes], line: int) -> bytes:
@@ -301,7 +308,7 @@ class Source:
     def text(self) -> str:
         """The whole as text. Bytes that are not UTF-8 become lone surrogates; `faults` has their lines."""
         text = self.data.decode("utf-8", "surrogateescape")
-        if self.first_byte:
+        if self.first_line > 1:
             return text
         if encoding := next((name for mark, name in _OTHER_ENCODINGS.items() if self.data.startswith(mark)), None):
             problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
@@ -328,27 +335,16 @@ class Source:
     def faults(self) -> dict[int, InputError]:
         """Lines that cannot be text: bytes that are not UTF-8, or NUL characters. Line number → what is wrong."""
         faults: dict[int, InputError] = {}
-        if "\0" in self.text:
-            problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
-            for number, line in enumerate(self.lines, start=self.first_line):
-                if "\0" in line:
-                    faults[number] = InputError(problem, file=self.name, line=number, text=line)
-        try:
-            self.data.decode("utf-8")
-            raw_lines = []
-        except UnicodeDecodeError:
-            raw_lines = self.data.split(b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r")
-        position = self.first_byte
-        for number, raw in enumerate(raw_lines, start=self.first_line):
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                byte = f"byte {position + error.start} (0x{raw[error.start]:02x})"
+        for number, line in enumerate(self.lines if _NO_TEXT.search(self.text) else (), start=self.first_line):
+            if match := _ESCAPED_BYTE.search(line):
+                byte = f"byte 0x{ord(match.group()) - 0xDC00:02x}"
                 problem = f"{byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
-                text = raw.decode("utf-8", "backslashreplace")
+                text = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
                 faults[number] = InputError(problem, file=self.name, line=number, text=text)
-            position += len(raw) + 1
-        return dict(sorted(faults.items()))
+            elif "\0" in line:
+                problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
+                faults[number] = InputError(problem, file=self.name, line=number, text=line)
+        return faults
 
     def require_text(self, line: int) -> None:
         """Refuse a line that cannot be text."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from acclimate.data.problems import InputError, optional_library
+from acclimate.data.problems import EmptyInput, InputError, optional_library
 from acclimate.data.readers.rows import Row, find_layout, sentences_of_rows
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
@@ -96,7 +96,7 @@ def quoted_rows(
             begin = reached + 1
 
 
-_LOOKED_AT = 1000  # rows
+_BATCH = 1000  # rows that are read at a time
 
 
 def read_parquet(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
@@ -106,10 +106,12 @@ def read_parquet(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
 def stream_parquet(source: Source, log: ReadingLog) -> tuple[Iterator[RawSentence], int]:
     """The sentences of a file, which is read as they are taken, and how many rows it has."""
     table = _parquet(source, in_parts=True)
-    return _read_parquet(table, source, log, _LOOKED_AT), table.metadata.num_rows
+    return _read_parquet(table, source, log), table.metadata.num_rows
 
 
-def _read_parquet(table: Any, source: Source, log: ReadingLog, looked_at: int | None = None) -> Iterator[RawSentence]:
+def _read_parquet(table: Any, source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    if not table.metadata.num_rows:
+        raise EmptyInput("the table has no rows. Check the path.", file=source.name)
     try:
         header = list(table.schema_arrow.names)
     except UnicodeDecodeError as error:
@@ -118,7 +120,7 @@ def _read_parquet(table: Any, source: Source, log: ReadingLog, looked_at: int | 
     layout = find_layout(header, log.options, source.name)
     names = None if layout.tags is None else _parquet_tag_names(table.schema_arrow.metadata, header[layout.tags])
     rows = (Row(number, cells) for number, cells in enumerate(_parquet_rows(table, header, source), start=1))
-    yield from sentences_of_rows(rows, layout, log, source.name, names, looked_at)
+    yield from sentences_of_rows(rows, layout, log, source.name, names)
 
 
 def _parquet(source: Source, in_parts: bool) -> Any:
@@ -147,7 +149,7 @@ def _refusing_damage(source: Source) -> Iterator[None]:
 
 
 def _parquet_rows(table: Any, header: Sequence[str], source: Source) -> Iterator[tuple[object, ...]]:
-    batches = table.iter_batches(_LOOKED_AT)
+    batches = table.iter_batches(_BATCH)
     while True:
         with _refusing_damage(source):
             batch = next(batches, None)

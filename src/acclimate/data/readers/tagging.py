@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,11 +12,9 @@ from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.source import RawSentence, ReadingLog
 from acclimate.data.schemes import (
     OUTSIDE,
-    Scheme,
     convert_tags,
     count_faults,
     count_moves,
-    faults,
     is_outside,
     looks_like_span_tag,
     names_a_span,
@@ -45,32 +43,30 @@ def to_sentences(sentences: Iterable[RawSentence], log: ReadingLog, file: str) -
         return _from_spans(sentences, log, file)
     counts = Counter(chain.from_iterable(sentence.tags or () for sentence in tagged))
     kind = log.options.labels or log.kind or guess_kind(counts)
-    scheme = log.options.scheme
-    if scheme and kind == "plain":
-        problem = f"{argument('scheme', scheme)} was asked for, but the tags are plain, one label per word."
-        advice = f"Leave out the scheme, or choose another column ({argument('column', ...)})."
-        raise InputError(f"{problem} {advice}", file=file)
     if kind == "plain":
         return Sentences(_sentences(sentences, file), "plain", None)
     odd = {tag for tag in counts if not looks_like_span_tag(tag)}
     if odd:
-        advice = f"pass {argument('labels', 'plain')} if the tags are labels of single words"
-        problem = (
-            "tag {tag!r} fits no span scheme, as the file's other tags do. Allowed are O, and B- I- E- S- (or L- U-) "
-            f"before a label. Mend it; {advice}; or pass {argument('skip_bad', True)}."
-        )
+        sentences = [sentence for sentence in sentences if _fits(sentence, odd, log, file)]
+    return _from_tags(sentences, file)
 
-        def odd_positions(tags: Sequence[str]) -> Iterator[int]:
-            return (position for position, tag in enumerate(tags) if tag in odd)
 
-        sentences = _without_bad(sentences, odd_positions, problem, log, file)
-    if scheme:
-        problem = (
-            f"tag {{tag!r}} breaks the scheme {scheme}: {_RULES[scheme]} Mend it; leave out {argument('scheme', ...)} "
-            f"to have it read leniently; or pass {argument('skip_bad', True)}."
-        )
-        sentences = _without_bad(sentences, lambda tags: iter(faults(tags, scheme)), problem, log, file)
-    return _from_tags(sentences, scheme, file)
+def _fits(sentence: RawSentence, odd: set[str], log: ReadingLog, file: str) -> bool:
+    """Whether no tag of a sentence is odd; the first one is refused."""
+    tags = sentence.tags or ()
+    position = next((position for position, tag in enumerate(tags) if tag in odd), None)
+    if position is None:
+        return True
+    tag, word = tags[position], sentence.words[position]
+    problem = (
+        f"tag {tag!r} fits no span scheme, as the file's other tags do. Allowed are O, and B- I- E- S- (or L- U-) "
+        f"before a label. Mend it; pass {argument('labels', 'plain')} if the tags are labels of single words; or pass "
+        f"{argument('skip_bad', True)}."
+    )
+    hint = " If lines that begin with # are comments, pass comments=True." if word.startswith("#") else ""
+    error = InputError(problem + hint, line=sentence.lines[position], text=f"{word}\t{tag}")
+    log.refuse(error, file=sentence.file or file)
+    return False
 
 
 def guess_kind(counts: Counter[str]) -> Kind:
@@ -93,15 +89,12 @@ def _from_spans(sentences: list[RawSentence], log: ReadingLog, file: str) -> Sen
     if marked and log.options.labels == "plain":
         problem = f"{argument('labels', 'plain')} was asked for, but this format marks spans of text."
         raise InputError(problem, file=file)
-    if marked and log.options.scheme:
-        log.count("a scheme was not needed: this format marks spans of text, not tags")
     return Sentences(_sentences(sentences, file), log.options.labels or "spans", CHARACTER_SPANS if marked else None)
 
 
-def _from_tags(sentences: list[RawSentence], forced: Scheme | None, file: str) -> Sentences:
-    rows = [sentence.tags for sentence in sentences if sentence.tags is not None]
-    moves = count_moves(rows)
-    scheme = forced or scheme_of_moves(moves)
+def _from_tags(sentences: list[RawSentence], file: str) -> Sentences:
+    moves = count_moves(sentence.tags for sentence in sentences if sentence.tags is not None)
+    scheme = scheme_of_moves(moves)
     repaired = count_faults(moves, scheme)
     is_plain_iob2 = all(tag is None or tag == OUTSIDE or tag[1:2] == "-" for _, tag in moves)
     if scheme != "IOB2" or repaired or not is_plain_iob2:
@@ -109,37 +102,6 @@ def _from_tags(sentences: list[RawSentence], forced: Scheme | None, file: str) -
             if sentence.tags is not None:
                 sentence.tags = convert_tags(sentence.tags, "IOB2")
     return Sentences(_sentences(sentences, file), "spans", scheme, repaired)
-
-
-_RULES: dict[Scheme, str] = {
-    "IOB2": "a span begins with B- and goes on with I- of the same label.",
-    "IOB1": "a span begins with I-; B- stands only between two neighbours of the same label.",
-    "BIOES": "a span is S-, or B-, then I- as often as needed, then E-, all of the same label.",
-    "IO": "only I- and O occur.",
-}
-
-
-def _without_bad(
-    sentences: list[RawSentence],
-    bad_positions: Callable[[Sequence[str]], Iterator[int]],
-    problem: str,
-    log: ReadingLog,
-    file: str,
-) -> list[RawSentence]:
-    """The sentences without a bad tag; the others are refused."""
-    good = []
-    for sentence in sentences:
-        tags = sentence.tags or ()
-        position = next(bad_positions(tags), None)
-        if position is None:
-            good.append(sentence)
-            continue
-        position = min(position, len(tags) - 1)  # an unclosed span at the end is the fault of the last word
-        tag, word = tags[position], sentence.words[position]
-        hint = " If lines that begin with # are comments, pass comments=True." if word.startswith("#") else ""
-        error = InputError(problem.format(tag=tag) + hint, line=sentence.lines[position], text=f"{word}\t{tag}")
-        log.refuse(error, file=sentence.file or file)
-    return good
 
 
 def _sentences(sentences: list[RawSentence], file: str) -> tuple[Sentence, ...]:

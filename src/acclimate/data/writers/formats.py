@@ -1,4 +1,7 @@
-"""Every format that a corpus is written in: a corpus in, the bytes of a file out. brat alone writes several files."""
+"""Every format that a corpus is written in: a corpus that fits (`limits`) in, what its file holds out.
+
+brat alone writes several files.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,18 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, optional_library
 from acclimate.data.readers.source import inner_name
-from acclimate.data.schemes import Scheme
-from acclimate.data.soft_labels import spans_of_rows
+from acclimate.data.schemes import Scheme, Span
+from acclimate.data.soft_labels import ScoredSpan, spans_of_rows
+from acclimate.data.writers.limits import check_labels, check_words
 from acclimate.data.writers.shared import (
     TextRecord,
-    check_all_or_none,
-    check_labels,
-    check_no_open_words,
-    check_spans_kind,
-    check_words,
     covered_text,
     encoded,
     points_at_words,
@@ -31,53 +30,54 @@ from acclimate.data.writers.shared import (
     text_records,
 )
 
+Content = Iterable[str] | bytes
+"""What a file holds: pieces of text, or the bytes of a binary format."""
 
-def _write_columns(corpus: Corpus, scheme: Scheme) -> bytes:
+
+def _columns(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
     """`WORD<TAB>TAG`, or the word alone; a blank line after each sentence."""
-    labelled = check_all_or_none(corpus, "conll")
-    check_labels(corpus.labels.names, "\t\r\n", "conll")
-    return encoded("".join(line for sentence in corpus for line in _column_lines(sentence, corpus, scheme, labelled)))
+    for sentence in corpus:
+        if not corpus.is_labelled:
+            check_words(sentence, " ", "conll")  # without a tab in the file, blanks separate columns
+        for word in sentence.words:
+            if word == "-DOCSTART-" or word.strip(" ") != word:
+                fault = "marks a document's start" if word == "-DOCSTART-" else "begins or ends with a blank"
+                problem = f"the word {word!r} {fault} and would be lost in conll. Mend it, or write jsonl."
+                raise InputError(problem, place=sentence.place)
+        tags = spelled_tags(sentence, corpus, scheme)
+        for position, word in enumerate(sentence.words):
+            yield f"{word}\n" if tags is None else f"{word}\t{tags[position]}\n"
+        yield "\n"
 
 
-def _column_lines(sentence: Sentence, corpus: Corpus, scheme: Scheme, labelled: bool) -> Iterator[str]:
-    # without a tab in the file, blanks separate columns
-    check_words(sentence, "\t\r\n" if labelled else "\t\r\n ", "conll")
-    for word in sentence.words:
-        if word == "-DOCSTART-" or word.strip(" ") != word:
-            fault = "marks a document's start" if word == "-DOCSTART-" else "begins or ends with a blank"
-            problem = f"the word {word!r} {fault} and would be lost in conll. Mend it, or write jsonl."
-            raise InputError(problem, place=sentence.place)
-    tags = spelled_tags(sentence, corpus, scheme)
-    for position, word in enumerate(sentence.words):
-        yield f"{word}\n" if tags is None else f"{word}\t{tags[position]}\n"
-    yield "\n"
-
-
-def _write_conllu(corpus: Corpus, scheme: Scheme) -> bytes:
+def _conllu(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
     """Plain tags in UPOS, span tags in MISC as `NER=...`."""
-    check_all_or_none(corpus, "conllu")
-    check_no_open_words(corpus, "conllu")
-    check_labels(corpus.labels.names, "\t\r\n" if corpus.kind == "plain" else "|\t\r\n", "conllu")
-    if "_" in corpus.labels and corpus.kind == "plain":
+    if corpus.kind == "spans":
+        check_labels(corpus, "|", "conllu")
+    elif "_" in corpus.labels:
         raise InputError("the label '_' means 'unknown' in conllu. Rename it, or write conll.")
-    numbered = enumerate(corpus, start=1)
-    return encoded("".join(line for number, one in numbered for line in _conllu_lines(number, one, corpus, scheme)))
+    for number, sentence in enumerate(corpus, start=1):
+        if not all(word.strip(" ") for word in sentence.words):
+            raise InputError("a word is only blanks; conllu cannot hold it.", place=sentence.place)
+        yield f"# sent_id = {number}\n"
+        text = _text_on_one_line(sentence)
+        if text is not None:
+            yield f"# text = {text}\n"
+        tags = spelled_tags(sentence, corpus, scheme)
+        for position, word in enumerate(sentence.words, start=1):
+            tag = "_" if tags is None else tags[position - 1]
+            upos, misc = (tag, "_") if corpus.kind == "plain" or tags is None else ("_", f"NER={tag}")
+            yield f"{position}\t{word}\t_\t{upos}\t_\t_\t_\t_\t_\t{misc}\n"
+        yield "\n"
 
 
-def _conllu_lines(number: int, sentence: Sentence, corpus: Corpus, scheme: Scheme) -> Iterator[str]:
-    check_words(sentence, "\t\r\n", "conllu")
-    if not all(word.strip(" ") for word in sentence.words):
-        raise InputError("a word is only blanks; conllu cannot hold it.", place=sentence.place)
-    yield f"# sent_id = {number}\n"
-    text = _text_on_one_line(sentence)
-    if text is not None:
-        yield f"# text = {text}\n"
-    tags = spelled_tags(sentence, corpus, scheme)
-    for position, word in enumerate(sentence.words, start=1):
-        tag = "_" if tags is None else tags[position - 1]
-        upos, misc = (tag, "_") if corpus.kind == "plain" or tags is None else ("_", f"NER={tag}")
-        yield f"{position}\t{word}\t_\t{upos}\t_\t_\t_\t_\t_\t{misc}\n"
-    yield "\n"
+def _text(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
+    """One sentence per line, without tags."""
+    for sentence in corpus:
+        text = _text_on_one_line(sentence)
+        if text is None:
+            check_words(sentence, "\r\n", "text")
+        yield f"{' '.join(sentence.words) if text is None else text}\n"
 
 
 def _text_on_one_line(sentence: Sentence) -> str | None:
@@ -86,80 +86,54 @@ def _text_on_one_line(sentence: Sentence) -> str | None:
     return None if text is None or "\n" in text or "\r" in text else text
 
 
-def _write_text(corpus: Corpus, scheme: Scheme) -> bytes:
-    """One sentence per line, without tags."""
-    lines = []
-    for sentence in corpus:
-        text = _text_on_one_line(sentence)
-        if text is None:
-            check_words(sentence, "\r\n", "text")
-        lines.append(f"{' '.join(sentence.words) if text is None else text}\n")
-    return encoded("".join(lines))
-
-
 _DIGITS = 8  # of a score
 
 
-def _write_jsonl(corpus: Corpus, scheme: Scheme) -> bytes:
+def _jsonl(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
     """Words and tags, and, where known, the text, offsets into it, spans over it, and the document."""
-    return encoded("".join(_json_line(_jsonl_record(sentence, corpus, scheme)) for sentence in corpus))
+    for sentence in corpus:
+        record: dict[str, Any] = {"words": list(sentence.words)}
+        if corpus.is_labelled and sentence.probabilities is None:
+            record["tags"] = spelled_tags(sentence, corpus, scheme)
+        if sentence.document is not None:
+            record["document"] = sentence.document
+        in_text = points_at_words(sentence)
+        if in_text:
+            record |= {"text": sentence.text, "offsets": [list(pair) for pair in sentence.offsets or ()]}
+        if sentence.probabilities is not None:
+            guesses = spans_of_rows([dict(distribution) for distribution in sentence.probabilities])
+            record["spans"] = [
+                {**_json_span(sentence, guess, in_text), "score": round(guess.score, _DIGITS)} for guess in guesses
+            ]
+        elif in_text and sentence.tags is not None and corpus.kind == "spans":
+            record["spans"] = [_json_span(sentence, span, in_text) for span in sentence.spans]
+        yield _json_line(record)
+
+
+def _json_span(sentence: Sentence, span: Span | ScoredSpan, in_text: bool) -> dict[str, Any]:
+    """A span over the characters of the text, or over words where there is no text."""
+    if not in_text or sentence.offsets is None:
+        return {"start": span.start, "end": span.end, "label": span.label}
+    start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
+    return {"start": start, "end": end, "label": span.label, "text": (sentence.text or "")[start:end]}
 
 
 def _json_line(record: dict[str, Any]) -> str:
     return f"{json.dumps(record, ensure_ascii=False)}\n"
 
 
-def _jsonl_record(sentence: Sentence, corpus: Corpus, scheme: Scheme) -> dict[str, Any]:
-    check_words(sentence, "", "jsonl", instead="nothing")
-    record: dict[str, Any] = {"words": list(sentence.words)}
-    if corpus.is_labelled and sentence.probabilities is None:
-        record["tags"] = spelled_tags(sentence, corpus, scheme)
-    if sentence.document is not None:
-        record["document"] = sentence.document
-    in_text = points_at_words(sentence)
-    if in_text:
-        record |= {"text": sentence.text, "offsets": [list(pair) for pair in sentence.offsets or ()]}
-    if sentence.probabilities is not None:
-        guesses = spans_of_rows([dict(distribution) for distribution in sentence.probabilities])
-        record["spans"] = [
-            (
-                _text_span(sentence, guess.start, guess.end, guess.label)
-                if in_text
-                else {"start": guess.start, "end": guess.end, "label": guess.label}
-            )
-            | {"score": round(guess.score, _DIGITS)}
-            for guess in guesses
-        ]
-    elif in_text and sentence.tags is not None and corpus.kind == "spans":
-        record["spans"] = [_text_span(sentence, span.start, span.end, span.label) for span in sentence.spans]
-    return record
-
-
-def _text_span(sentence: Sentence, first: int, last: int, label: str) -> dict[str, Any]:
-    offsets = sentence.offsets or ()
-    start, end = offsets[first][0], offsets[last - 1][1]
-    return {"start": start, "end": end, "label": label, "text": (sentence.text or "")[start:end]}
-
-
-def _write_doccano(corpus: Corpus, scheme: Scheme) -> bytes:
-    check_spans_kind(corpus, "doccano")
-    check_all_or_none(corpus, "doccano")
-    lines = []
+def _doccano(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
     for record in text_records(corpus):
         fields: dict[str, Any] = {"text": record.text}
         if record.spans is not None:
             fields["label"] = [[span.start, span.end, span.label] for span in record.spans]
-        lines.append(_json_line(fields if record.document is None else fields | {"document": record.document}))
-    return encoded("".join(lines))
+        yield _json_line(fields if record.document is None else fields | {"document": record.document})
 
 
-def _write_label_studio(corpus: Corpus, scheme: Scheme) -> bytes:
+def _label_studio(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
     """Tasks for Label Studio's template for entities, in which `label` and `text` are names."""
-    check_spans_kind(corpus, "label_studio")
-    tasks = [
-        _json_line(label_studio_task(number, record)) for number, record in enumerate(text_records(corpus), start=1)
-    ]
-    return encoded(f"[\n{','.join(tasks)}]\n")
+    tasks = (label_studio_task(number, record) for number, record in enumerate(text_records(corpus), start=1))
+    yield f"[\n{','.join(map(_json_line, tasks))}]\n"
 
 
 def label_studio_task(number: int, record: TextRecord) -> dict[str, Any]:
@@ -174,9 +148,8 @@ def label_studio_task(number: int, record: TextRecord) -> dict[str, Any]:
     return {"id": number, "data": data, "annotations": annotations}
 
 
-def _write_prodigy(corpus: Corpus, scheme: Scheme) -> bytes:
-    check_spans_kind(corpus, "prodigy")
-    return encoded("".join(_json_line(prodigy_task(record)) for record in text_records(corpus)))
+def _prodigy(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
+    return (_json_line(prodigy_task(record)) for record in text_records(corpus))
 
 
 def prodigy_task(record: TextRecord) -> dict[str, Any]:
@@ -203,26 +176,20 @@ def prodigy_task(record: TextRecord) -> dict[str, Any]:
     return task | {"answer": "accept"}
 
 
-def _write_csv(corpus: Corpus, scheme: Scheme) -> bytes:
+def _csv(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
     """One word per row, as in TSV."""
     buffer = io.StringIO(newline="")
-    for sentence in corpus:
-        check_words(sentence, "\r\n", "csv")
-    csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(_rows(corpus, scheme, "csv"))
-    return encoded(buffer.getvalue())
+    csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(_rows(corpus, scheme))
+    yield buffer.getvalue()
 
 
-def _write_tsv(corpus: Corpus, scheme: Scheme) -> bytes:
-    check_labels(corpus.labels.names, "\t\r\n", "tsv")
-    for sentence in corpus:
-        check_words(sentence, "\t\r\n", "tsv", instead="csv")
-    return encoded("".join("\t".join(row) + "\n" for row in _rows(corpus, scheme, "tsv")))
+def _tsv(corpus: Corpus, scheme: Scheme) -> Iterator[str]:
+    return ("\t".join(row) + "\n" for row in _rows(corpus, scheme))
 
 
-def _rows(corpus: Corpus, scheme: Scheme, format: str) -> Iterator[list[str]]:
-    labelled = check_all_or_none(corpus, format)
+def _rows(corpus: Corpus, scheme: Scheme) -> Iterator[list[str]]:
     with_documents = any(sentence.document is not None for sentence in corpus)
-    yield ["sentence_id", "word", *(["tag"] if labelled else []), *(["document"] if with_documents else [])]
+    yield ["sentence_id", "word", *(["tag"] * corpus.is_labelled), *(["document"] * with_documents)]
     for number, sentence in enumerate(corpus, start=1):
         tags = spelled_tags(sentence, corpus, scheme)
         document = [sentence.document or ""] if with_documents else []
@@ -230,22 +197,12 @@ def _rows(corpus: Corpus, scheme: Scheme, format: str) -> Iterator[list[str]]:
             yield [str(number), word, *([tags[position]] if tags is not None else []), *document]
 
 
-def _write_parquet(corpus: Corpus, scheme: Scheme) -> bytes:
-    """One sentence per row."""
-    parquet = _parquet_library()
-    import pyarrow
-
-    table = _table(corpus, scheme)
-    if not any(points_at_words(sentence) for sentence in corpus):
-        table = table.drop_columns(["text", "offsets"])
-    unused = {"tags": not corpus.is_labelled, "document": all(one.document is None for one in corpus)}
-    buffer = pyarrow.BufferOutputStream()
-    parquet.write_table(table.drop_columns([name for name, is_unused in unused.items() if is_unused]), buffer)
-    return bytes(buffer.getvalue().to_pybytes())
-
-
-def _parquet_library() -> Any:
-    return optional_library("pyarrow.parquet", "Parquet needs pyarrow: pip install 'acclimate[parquet]'.")
+def _parquet(corpus: Corpus, scheme: Scheme) -> bytes:
+    buffer = io.BytesIO()
+    parts = ParquetParts(buffer, scheme)
+    parts.add(corpus)
+    parts.close()
+    return buffer.getvalue()
 
 
 def _table(corpus: Corpus, scheme: Scheme) -> Any:
@@ -270,8 +227,8 @@ class ParquetParts:
 
     _ROWS = 1 << 15  # that are held until they are written together: readers are slow where groups of rows are small
 
-    def __init__(self, file: IO[bytes], scheme: Scheme) -> None:
-        parquet = _parquet_library()
+    def __init__(self, file: IO[bytes], scheme: Scheme = "IOB2") -> None:
+        parquet = optional_library("pyarrow.parquet", "Parquet needs pyarrow: pip install 'acclimate[parquet]'.")
         self._scheme, self._rows = scheme, 0
         self._waiting: list[Any] = []
         self._writer = parquet.ParquetWriter(file, _table(Corpus(()), scheme).schema)
@@ -294,29 +251,27 @@ class ParquetParts:
         self._waiting, self._rows = [], 0
 
 
-_DOCBIN_ATTRIBUTES = ["ORTH", "SPACY", "TAG", "ENT_IOB", "ENT_TYPE", "SENT_START"]
+_DOCBIN_ATTRIBUTES = ["ORTH", "SPACY", "ENT_IOB", "ENT_TYPE", "SENT_START"]
 
 
-def _write_docbin(corpus: Corpus, scheme: Scheme) -> bytes:
-    """spaCy's DocBin: entities for spans, fine-grained tags for plain ones, sentence borders set."""
-    check_all_or_none(corpus, "docbin")
-    check_no_open_words(corpus, "docbin")
+def _docbin(corpus: Corpus, scheme: Scheme) -> bytes:
+    """spaCy's DocBin: entities, and sentence borders."""
     tokens = optional_library("spacy.tokens", "a DocBin needs spaCy: pip install 'acclimate[spacy]'.")
     import spacy
 
     vocab = spacy.blank("xx").vocab
     store = tokens.DocBin(attrs=_DOCBIN_ATTRIBUTES)
     for sentence in corpus:
-        store.add(_doc(sentence, corpus, vocab))
+        store.add(_doc(sentence, vocab))
     return bytes(store.to_bytes())
 
 
-def _doc(sentence: Sentence, corpus: Corpus, vocab: Any) -> Any:
+def _doc(sentence: Sentence, vocab: Any) -> Any:
     """One document per sentence: spaCy's own reader then gives the words back exactly."""
     from spacy.tokens import Doc, Span
 
     for word in sentence.words:
-        if not word or word.isspace():
+        if word.isspace():
             problem = f"the word {word!r} is white space, which a DocBin does not count as a word. Write jsonl."
             raise InputError(problem, place=sentence.place)
     spaces = [True] * (len(sentence) - 1) + [False]  # whether white space follows each word
@@ -324,9 +279,8 @@ def _doc(sentence: Sentence, corpus: Corpus, vocab: Any) -> Any:
         ends, starts = [end for _, end in sentence.offsets], [start for start, _ in sentence.offsets]
         spaces = [end < start for end, start in zip(ends, starts[1:], strict=False)] + [False]
     starts_sentence: list[bool | int | None] = [place == 0 for place in range(len(sentence))]
-    tags = list(sentence.tags) if corpus.kind == "plain" and sentence.tags is not None else None
-    doc = Doc(vocab, words=list(sentence.words), spaces=spaces, sent_starts=starts_sentence, tags=tags)
-    if corpus.kind == "spans" and sentence.tags is not None:
+    doc = Doc(vocab, words=list(sentence.words), spaces=spaces, sent_starts=starts_sentence)
+    if sentence.tags is not None:
         spans = [Span(doc, span.start, span.end, label=span.label) for span in sentence.spans]
         doc.set_ents(spans, default="outside")
     return doc
@@ -349,11 +303,6 @@ def files_of_brat_pair(path: str | Path) -> list[Path]:
 
 def write_brat(corpus: Corpus, path: str | Path) -> list[Path]:
     """Write a folder with a pair of files per text, or one pair (NAME.ann). Returns the files that were written."""
-    check_spans_kind(corpus, "brat")
-    check_all_or_none(corpus, "brat")
-    for label in corpus.labels:
-        if label.split() != [label]:
-            raise InputError(f"the label {label!r} holds a blank, which brat uses itself. Rename it, or write jsonl.")
     if str(path) == "-":
         raise InputError("brat keeps text and annotation in two files; they cannot go to standard output.")
     records = list(text_records(corpus))
@@ -385,16 +334,16 @@ def _write_pair(pair: list[Path], records: list[TextRecord]) -> list[Path]:
     return pair
 
 
-WRITERS: dict[str, Callable[[Corpus, Scheme], bytes]] = {
-    "conll": _write_columns,
-    "conllu": _write_conllu,
-    "jsonl": _write_jsonl,
-    "doccano": _write_doccano,
-    "label_studio": _write_label_studio,
-    "prodigy": _write_prodigy,
-    "docbin": _write_docbin,
-    "csv": _write_csv,
-    "tsv": _write_tsv,
-    "parquet": _write_parquet,
-    "text": _write_text,
+WRITERS: dict[str, Callable[[Corpus, Scheme], Content]] = {
+    "conll": _columns,
+    "conllu": _conllu,
+    "jsonl": _jsonl,
+    "doccano": _doccano,
+    "label_studio": _label_studio,
+    "prodigy": _prodigy,
+    "docbin": _docbin,
+    "csv": _csv,
+    "tsv": _tsv,
+    "parquet": _parquet,
+    "text": _text,
 }

@@ -1,5 +1,4 @@
-"""What writers share: files that are written whole or not at all, checks that a format can hold a corpus, tags in a
-scheme, and texts with their spans."""
+"""What writers share: files that are written whole or not at all, tags in a scheme, and texts with their spans."""
 
 from __future__ import annotations
 
@@ -21,7 +20,6 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, keep_open, tags_from_spans
 from acclimate.data.words import joined_words
-from acclimate.spelling import either
 
 CsvRow = Mapping[str, Any]
 
@@ -154,55 +152,6 @@ def covered_text(sentence: Sentence) -> str | None:
     if sentence.text is None or sentence.offsets is None or not points_at_words(sentence):
         return None
     return sentence.text[sentence.offsets[0][0] : sentence.offsets[-1][1]]
-
-
-def check_all_or_none(corpus: Corpus, format: str) -> bool:
-    """Whether the corpus is labelled. Some formats cannot say that a sentence has no tags while others have."""
-    if not corpus.is_labelled:
-        return False
-    for sentence in corpus:
-        if sentence.tags is None:
-            problem = f"this sentence has no tags, but others have, which {format} cannot tell from a sentence without"
-            by_command = "Leave out the sentences without tags (acclimate data convert --labelled-only), or write jsonl"
-            advice = either(
-                "Write corpus.labelled() or corpus.unlabelled(), or use jsonl or parquet.", f"{by_command} or parquet."
-            )
-            raise InputError(f"{problem} spans. {advice}", place=sentence.place, text=" ".join(sentence.words))
-    return True
-
-
-def check_words(sentence: Sentence, forbidden: str, format: str, instead: str = "jsonl") -> None:
-    """No word may hold a character that the format uses itself."""
-    for word in sentence.words:
-        if not word or any(character in forbidden for character in word):
-            what = "is empty" if not word else "holds a character that separates words or lines"
-            problem = f"the word {word!r} {what}; {format} cannot hold it. Mend it, or write {instead}."
-            raise InputError(problem, place=sentence.place)
-
-
-def check_labels(names: Sequence[str], forbidden: str, format: str) -> None:
-    """No label may hold a character that the format uses itself."""
-    for name in names:
-        if bad := next((character for character in name if character in forbidden), None):
-            problem = f"the label {name!r} holds {bad!r}, which {format} uses itself. Rename it, or write jsonl."
-            raise InputError(problem)
-
-
-def check_no_open_words(corpus: Corpus, format: str) -> None:
-    """A word that may hide a label would be read as one that is known to hide none."""
-    for sentence in corpus:
-        if sentence.is_open and corpus.kind == "spans":
-            problem = f"words of this sentence may hide a label that nobody looked for, which {format} cannot say."
-            advice = "Write conll, jsonl, csv, tsv or parquet, which keep such tags (O|LOC)."
-            raise InputError(f"{problem} {advice}", place=sentence.place, text=" ".join(sentence.words))
-
-
-def check_spans_kind(corpus: Corpus, format: str) -> None:
-    """Refuse plain and open tags, which formats with marked spans cannot hold."""
-    check_no_open_words(corpus, format)
-    if corpus.is_labelled and corpus.kind == "plain":
-        others = "conll, conllu, jsonl, csv, parquet or docbin"
-        raise InputError(f"{format} marks spans of text, but {corpus.name} has plain tags. Write {others}.")
 
 
 @dataclass(frozen=True, slots=True)
