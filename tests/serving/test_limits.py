@@ -12,7 +12,7 @@ from served import TEXTS
 from starlette.testclient import TestClient
 
 from acclimate.serving.batching import Batcher
-from acclimate.serving.errors import Refusal
+from acclimate.serving.bodies import Refusal
 from acclimate.serving.metrics import Metrics
 from acclimate.serving.settings import ServerSettings
 

@@ -20,7 +20,7 @@ class LearningSettings(Settings):
     warm: bool = True
     """Begin each round with the tagger of the round before; false: always with the one that the session began with."""
     kept: int = Field(4, ge=1)
-    """Number of rounds whose taggers are kept: for acquisitions that compare them, and to tell what labels bring."""
+    """Number of rounds whose taggers are kept, for the acquisition that compares them."""
     words_per_batch: int = Field(512, ge=1)
     """Number of words in a batch."""
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.serving.errors import Refusal, internal, stopping
+from acclimate.serving.bodies import Refusal, internal, stopping
 from acclimate.serving.metrics import Metrics
 from acclimate.serving.settings import ServerSettings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 from pydantic import BaseModel, ConfigDict, Field
 
 from acclimate import __version__
-from acclimate.model.text_tagger import Entities
-from acclimate.serving.errors import Refusal
+from acclimate.serving.bodies import Refusal
 
 _LONGEST_CONFIG = 200_000  # characters
 _FORBIDDEN = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -137,21 +136,14 @@ class Interface:
             raise Refusal(422, "invalid_request", message)
         return value
 
-    def prediction(self, entities: Entities, version: str) -> Prediction:
-        regions = [
-            Region(
-                id=f"e{number}",
-                from_name=self.from_name,
-                to_name=self.to_name,
-                type="labels",
-                value=Value(
-                    start=each.start, end=each.end, text=each.text, labels=[self.labels[each.label]], score=each.score
-                ),
-                score=each.score,
-            )
-            for number, each in enumerate(entities)
-            if each.label in self.labels
-        ]
+    def prediction(self, entities: Sequence[Mapping[str, Any]], version: str) -> Prediction:
+        names = {"from_name": self.from_name, "to_name": self.to_name, "type": "labels"}
+        regions = []
+        for number, each in enumerate(entities):
+            if each["label"] in self.labels:
+                place = {name: each[name] for name in ("start", "end", "text", "score")}
+                value = Value(**place, labels=[self.labels[each["label"]]])
+                regions.append(Region(id=f"e{number}", **names, value=value, score=each["score"]))
         mean = sum(region.score for region in regions) / len(regions) if regions else 0.0
         return Prediction(model_version=version, score=mean, result=regions)
 

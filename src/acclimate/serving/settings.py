@@ -16,6 +16,8 @@ class AccessSettings(Settings):
     """Greatest size of a request's body in bytes."""
     body_seconds: float = Field(20.0, gt=0)
     """Longest time in which the body of a request has to arrive, in seconds."""
+    max_connections: int = Field(500, ge=1)
+    """Greatest number of open connections; further ones are refused."""
     stop_seconds: float = Field(20.0, ge=0)
     """Longest time that a stopping server gives to the requests that it has, in seconds."""
     token_file: Path | None = None

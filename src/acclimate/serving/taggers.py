@@ -14,7 +14,7 @@ from acclimate.inference.loading import load_tagger, tagger_in
 from acclimate.inference.predict import predict
 from acclimate.layout import BEFORE
 from acclimate.model.storage import MANIFEST
-from acclimate.model.text_tagger import Entities, TextTagger
+from acclimate.model.text_tagger import Entity, TextTagger
 from acclimate.settings import UsageError
 
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
@@ -39,8 +39,10 @@ class ServedTagger:
         """Whether a text must have a batch of its own: 8-bit graphs scale numbers by all that is in a batch."""
         return isinstance(self.tagger, CompactTagger) and self.tagger.description.weights == "int8"
 
-    def entities(self, texts: Sequence[str]) -> list[Entities]:
-        return list(self.tagger.pipe(texts, batch_size=max(1, len(texts))))
+    def entities(self, texts: Sequence[str]) -> list[list[dict[str, Any]]]:
+        """Of each text, as JSON holds them."""
+        found = self.tagger.pipe(texts, batch_size=max(1, len(texts)))
+        return [[_as_dict(entity) for entity in entities] for entities in found]
 
     def tags(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """Of a sentence without words there are none."""
@@ -49,15 +51,20 @@ class ServedTagger:
         return [list(next(tagged).tags or ()) if words else [] for words in sentences]
 
     def as_dict(self) -> dict[str, Any]:
-        labels, kind = list(self.tagger.labels.names), self.tagger.labels.kind
+        """What the list of taggers says of it."""
         return {
             "name": self.name,
-            "labels": labels,
-            "kind": kind,
+            "labels": list(self.tagger.labels.names),
+            "kind": self.tagger.labels.kind,
             "form": self.form,
             "before": self.before,
             "card": self.card,
         }
+
+
+def _as_dict(entity: Entity) -> dict[str, Any]:
+    score = min(1.0, max(0.0, entity.score))  # rounding may leave it a hair outside
+    return {"label": entity.label, "text": entity.text, "start": entity.start, "end": entity.end, "score": score}
 
 
 def load_taggers(specs: Sequence[str], device: str = "auto", before: bool = True) -> list[ServedTagger]:

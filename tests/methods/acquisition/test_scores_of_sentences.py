@@ -15,14 +15,13 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.acquisition.candidates import Candidates
-from acclimate.methods.acquisition.committee_disagreement import committee_disagreement, vote_entropy
+from acclimate.methods.acquisition.catalogue import at_random
+from acclimate.methods.acquisition.committee_disagreement import committee_disagreement
 from acclimate.methods.acquisition.density import dense_uncertainty, density
 from acclimate.methods.acquisition.dropout_disagreement import dropout_disagreement, mutual_information
-from acclimate.methods.acquisition.expected_entities import expected_counts, expected_entities
-from acclimate.methods.acquisition.fluctuation import changes, fluctuation
-from acclimate.methods.acquisition.random_order import random_order
-from acclimate.methods.acquisition.rare_types import rare_types
+from acclimate.methods.acquisition.expected_entities import expected_counts, expected_entities, rare_types
 from acclimate.methods.acquisition.sequence_uncertainty import sequence_uncertainty
+from acclimate.methods.acquisition.settings import AcquisitionSettings
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 
@@ -145,7 +144,7 @@ def test_bald_reads_the_last_layer_with_other_features_dropped_each_time(
         return torch.softmax(self.scores, -1)
 
     monkeypatch.setattr(View, "marginals", property(record))
-    candidates = Candidates(TEXT[:1], tagger, passes=40, dropout=0.25, seed=5)
+    candidates = Candidates(TEXT[:1], tagger, seed=5, settings=AcquisitionSettings(passes=40, dropout=0.25))
     found = dropout_disagreement(candidates)
     assert len(seen) == 40
     shares = [float((one == 0).float().mean()) for one in seen]
@@ -165,16 +164,12 @@ def test_bald_reads_the_last_layer_with_other_features_dropped_each_time(
 def test_a_committee_of_one_mind_disagrees_nowhere_and_one_of_two_minds_as_counted_by_word(build: Build) -> None:
     one, other = spread(build(scheme="IOB2").eval(), 1), spread(build(scheme="IOB2").eval(), 2)
     assert np.abs(committee_disagreement(Candidates(TEXT, one, [one, one]))).max() < 1e-6
-    assert vote_entropy(Candidates(TEXT, one, [one])).max() == 0.0
     divergence = committee_disagreement(Candidates(TEXT, one, [other]))
-    votes = vote_entropy(Candidates(TEXT, one, [other]))
     for number, sentence in enumerate(TEXT):
         rows = [tagger.view([sentence]).marginals[0].detach().double() for tagger in (other, one)]
         mean = (rows[0] + rows[1]) / 2
         slow = sum(float((row * (row.clamp(min=1e-12) / mean).log()).sum(-1).mean()) for row in rows) / 2
         assert divergence[number] == pytest.approx(slow, rel=1e-3, abs=1e-6)
-        differ = (rows[0].argmax(-1) != rows[1].argmax(-1)).double().mean()
-        assert votes[number] == pytest.approx(float(differ) * math.log(2))
 
 
 def test_members_of_a_committee_may_have_other_labels_and_schemes(build: Build) -> None:
@@ -183,20 +178,6 @@ def test_members_of_a_committee_may_have_other_labels_and_schemes(build: Build) 
     found = committee_disagreement(Candidates(TEXT, large, [small]))
     assert np.isfinite(found).all()
     assert (found > 0).all()
-
-
-def test_fluctuation_weighs_each_change_twice_as_much_as_the_one_before() -> None:
-    tags = np.array([[0, 0], [1, 0], [1, 0], [0, 1]])  # half the words changed, none, all
-    assert changes(tags) == pytest.approx((1 * 0.5 + 2 * 0.0 + 4 * 1.0) / 7)
-    assert changes(tags[:1]) == 0.0
-
-
-def test_fluctuation_compares_the_taggers_in_their_order(build: Build) -> None:
-    one, other = spread(build().eval(), 1), spread(build().eval(), 2)
-    settled = fluctuation(Candidates(TEXT, other, [one, other, other]))
-    changing = fluctuation(Candidates(TEXT, other, [one, one, one]))
-    assert (changing >= settled).all()
-    assert changing.max() > settled.max() > 0
 
 
 def test_density_is_the_mean_cosine_with_the_sentences_of_the_pool(tagger: Tagger) -> None:
@@ -230,5 +211,5 @@ def test_features_are_close_to_the_cosine_of_weighted_ngrams(tagger: Tagger) -> 
 
 def test_chance_goes_by_the_seed_alone() -> None:
     candidates = Candidates(TEXT, seed=1)
-    assert random_order(candidates).tolist() == random_order(Candidates(TEXT, seed=1)).tolist()
-    assert random_order(candidates).tolist() != random_order(replace(candidates, seed=2)).tolist()
+    assert at_random(candidates).tolist() == at_random(Candidates(TEXT, seed=1)).tolist()
+    assert at_random(candidates).tolist() != at_random(replace(candidates, seed=2)).tolist()

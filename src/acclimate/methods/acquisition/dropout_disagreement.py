@@ -22,7 +22,8 @@ def dropout_disagreement(candidates: Candidates) -> Scores:
     dice = torch.Generator(tagger.device).manual_seed(candidates.seed)
 
     def ask(view: View) -> Tensor:
-        passes = [with_dropout(view, candidates.dropout, dice).marginals for _ in range(candidates.passes)]
+        settings = candidates.settings
+        passes = [with_dropout(view, settings.dropout, dice).marginals for _ in range(settings.passes)]
         return mutual_information(torch.stack(passes)).unsqueeze(-1)
 
     scores = np.zeros(len(candidates.sentences))

@@ -8,18 +8,7 @@ from pydantic import Field
 
 from acclimate.settings import Settings
 
-AcquisitionName = Literal[
-    "random",
-    "entities",
-    "uncertainty",
-    "bald",
-    "committee",
-    "votes",
-    "rare-types",
-    "fluctuation",
-    "density",
-    "typical",
-]
+AcquisitionName = Literal["random", "entities", "uncertainty", "bald", "committee", "rare-types", "density", "typical"]
 """Those of the catalogue."""
 
 
