@@ -138,14 +138,13 @@ def test_those_held_back_come_in_a_steady_share(share: float) -> None:
                 assert share * number <= known + 1e-9 <= share * number + 1 + 1e-6
 
 
-def test_no_suggestion_is_shown_on_what_is_held_back_unless_asked_for(tmp_path: Path) -> None:
+def test_no_suggestion_is_shown_on_what_is_held_back(tmp_path: Path) -> None:
     spans = (ScoredSpan(0, 1, "LOC", 0.9), ScoredSpan(1, 2, "MISC", 0.9))
-    for asked in (False, True):
-        with begin(tmp_path / str(asked), text_of(40), held_back=0.5, suggest_held_back=asked) as session:
-            queue = Queue(session, Order(1, (), dict.fromkeys(session.sentences, spans)))
-            for one in session.sentences.values():
-                shown = queue.item(one.id, "anna").suggestions
-                assert shown == (() if one.held_back and not asked else spans[:1]), "MISC is no label here"
+    with begin(tmp_path / "s", text_of(40), held_back=0.5) as session:
+        queue = Queue(session, Order(1, (), dict.fromkeys(session.sentences, spans)))
+        for one in session.sentences.values():
+            shown = queue.item(one.id, "anna").suggestions
+            assert shown == (() if one.held_back else spans[:1]), "MISC is no label here"
 
 
 def test_near_duplicates_are_shown_once(tmp_path: Path) -> None:

@@ -84,7 +84,6 @@ def test_the_taggers_are_listed_with_what_their_folders_say(client: TestClient) 
         "kind": "spans",
         "form": "torch",
         "before": "a/before",
-        "card": "# news → tweets\nModel chosen by hand.",
     }
     assert (before["name"], before["before"]) == ("a/before", None)
 

@@ -63,13 +63,6 @@ class Learner:
                 return Status("learning", left)
             return Status("failed" if self._problem else "waiting", left, self._problem)
 
-    def wait(self, seconds: float | None = None) -> Status:
-        """Wait for the round under way, at most so long, and collect it."""
-        process = self._process
-        if process is not None:
-            process.join(seconds)
-        return self.look()
-
     def stop(self) -> None:
         """End the round under way. What it has learnt is lost, no answer is."""
         with self._lock:
@@ -109,7 +102,7 @@ class Learner:
         if finished:
             self._tried = max(self._tried, read_facts(folder, finished[-1]).answered)
             self.queue.take(read_order(folder, finished[-1]))
-            prune(folder, self.session.settings.learning.kept)
+            prune(folder)
 
 
 def last_order(session: Session) -> Order:

@@ -32,6 +32,7 @@ from acclimate.runs.train import train_run
 from acclimate.settings import UsageError, complete
 
 ORDER, FACTS = "order.json", "round.json"
+KEPT = 4  # rounds whose taggers are kept, for the acquisition that compares them
 _DIGITS = 4  # of a round's number in the name of its folder
 
 
@@ -66,8 +67,8 @@ def learn_round(folder: Path, number: int, batch: int | None = None) -> Round:
     content = read_session(folder)
     settings = complete(SessionSettings, content.begun_with["settings"])
     taught, held_back = content.corpus(), content.corpus(held_back=True)
-    earlier = earlier_taggers(folder, content, settings.learning, number)
-    tagger, remark = _learnt(content, taught, earlier, settings)
+    earlier = earlier_taggers(folder, content.begun_with["start"], number)
+    tagger, remark = _learnt(taught, earlier, settings)
     facts = Facts(
         number,
         len(taught) + sum(one.held_back for one in _labelled(content)),
@@ -82,11 +83,10 @@ def learn_round(folder: Path, number: int, batch: int | None = None) -> Round:
     return Round(facts, order, tagger)
 
 
-def earlier_taggers(folder: Path, content: SessionContent, settings: LearningSettings, before: int) -> list[Tagger]:
+def earlier_taggers(folder: Path, start: str, before: int) -> list[Tagger]:
     """The tagger to start from and those of the rounds that are kept, the oldest first."""
-    start: str = content.begun_with["start"]
     found = [] if start == NO_START else [start_tagger(start)]
-    places = [_place(folder, number) for number in finished_rounds(folder)[-settings.kept :] if number < before]
+    places = [_place(folder, number) for number in finished_rounds(folder)[-KEPT:] if number < before]
     return found + [Tagger.load(place) for place in places if (place / "tagger.json").is_file()]
 
 
@@ -111,18 +111,14 @@ def teach(start: Tagger | None, labelled: Corpus, settings: LearningSettings, se
     return outcome.tagger
 
 
-def _learnt(
-    content: SessionContent, taught: Corpus, earlier: Sequence[Tagger], settings: SessionSettings
-) -> tuple[Tagger | None, str]:
+def _learnt(taught: Corpus, earlier: Sequence[Tagger], settings: SessionSettings) -> tuple[Tagger | None, str]:
     """The tagger of this round, or the last one with a remark why nothing was learnt."""
     last = earlier[-1] if earlier else None
     if not len(taught):
         return last, "nothing is labelled yet"
     if last is None and not len(taught.labels):
         return None, "no span is labelled yet"
-    has_start = content.begun_with["start"] != NO_START
-    first = earlier[0] if has_start else None
-    return teach(last if settings.learning.warm else first, taught, settings.learning, settings.seed), ""
+    return teach(last, taught, settings.learning, settings.seed), ""
 
 
 def _judged(gold: Corpus, tagger: Tagger | None) -> dict[str, Any] | None:
@@ -153,10 +149,7 @@ def ordered(
     sentences, seed = Corpus(tuple(one.sentence for one in waiting)), dice.randrange(1 << 32)
     candidates = Candidates(sentences, tagger, earlier, taught, text, seed, settings.acquisition)
     ranked = ranking(candidates, batch or 2 * settings.learning.every)
-    shown = waiting
-    if settings.suggest_held_back:
-        shown = [*waiting, *(one for one in content.sentences.values() if one.held_back and one.id not in through)]
-    spans, words = ({}, {}) if tagger is None else suggested(tagger, shown)
+    spans, words = ({}, {}) if tagger is None else suggested(tagger, waiting)
     return Order(number, [waiting[place].id for place in ranked], spans, words)
 
 
@@ -212,7 +205,7 @@ def read_order(folder: Path, number: int) -> Order:
     return order_of(json.loads((_place(folder, number) / ORDER).read_text()))
 
 
-def prune(folder: Path, kept: int) -> None:
+def prune(folder: Path, kept: int = KEPT) -> None:
     """Remove all rounds but the last ones: their facts stand in the log."""
     for number in finished_rounds(folder)[:-kept]:
         shutil.rmtree(_place(folder, number), ignore_errors=True)

@@ -10,9 +10,8 @@ from acclimate.serving.application import PAGE_STYLE, Application, Operation, pa
 
 TEMPLATE = "labelling/page/label.html.j2"
 STYLE = (*PAGE_STYLE, "labelling/page/label.css")
-SCRIPTS = tuple(
-    f"labelling/page/{name}.js" for name in ("spans", "server", "alone", "panels", "progress", "drawing", "label")
-)
+_MODULES = ("spans", "server", "alone", "panels", "progress", "drawing", "editor", "label")
+SCRIPTS = tuple(f"labelling/page/{name}.js" for name in _MODULES)
 OPERATIONS = (
     *page_operations(TEMPLATE, STYLE, SCRIPTS),
     Operation("/v1/begin", Desk.begin, requests.Asked),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from acclimate.data.words import find_words
 from acclimate.serving.application import PAGE_STYLE, Application, Operation, Served, page_operations
 from acclimate.serving.batching import Batcher
-from acclimate.serving.bodies import INLINE, Json, Refusal
+from acclimate.serving.bodies import INLINE, Refusal
 from acclimate.serving.label_studio import (
     Interface,
     PredictAnswer,
@@ -30,7 +30,6 @@ from acclimate.serving.requests import (
     EntitiesRequest,
     HealthAnswer,
     ModelsAnswer,
-    OneOrMany,
     TagsAnswer,
     TagsRequest,
 )
@@ -47,19 +46,12 @@ class Service(Served):
         super().__init__(settings)
         self.taggers = {one.name: one for one in taggers}
         self.settings, self.metrics = settings, Metrics()
-        self.batchers = {
-            name: Batcher(name, settings, self.metrics, alone=one.reads_alone) for name, one in self.taggers.items()
-        }
-        self.is_ready = False
+        self.batchers = {name: Batcher(one, settings, self.metrics) for name, one in self.taggers.items()}
         self.counted = self.metrics.request  # type: ignore[method-assign]
 
     def start(self) -> None:
         for batcher in self.batchers.values():
             batcher.start()
-        self.is_ready = True
-
-    def begin_to_stop(self) -> None:
-        self.is_stopping, self.is_ready = True, False
 
     def abandon(self) -> None:
         for batcher in self.batchers.values():
@@ -107,119 +99,80 @@ def _sizes(inputs: Sequence[str | Sequence[str]]) -> list[int]:
     return [len(find_words(one)) if isinstance(one, str) else len(one) for one in inputs]
 
 
+# the first lines of these docstrings describe the interface to its clients
+
+
 async def find_entities(service: Service, asked: EntitiesRequest) -> Any:
-    return await _answered(service, asked, "entities")
+    """The entities of a text, or of each of several texts."""
+    tagger = service.tagger(asked.model)
+    found = await service.ask(tagger, tagger.entities, asked.inputs)
+    return {"model": tagger.name, "entities": found[0] if asked.is_one else found}
 
 
 async def tag_words(service: Service, asked: TagsRequest) -> Any:
-    return await _answered(service, asked, "tags")
-
-
-async def _answered(service: Service, asked: OneOrMany, what: str) -> Any:
+    """A tag for each word of sentences that are split already."""
     tagger = service.tagger(asked.model)
-    found = await service.ask(tagger, getattr(tagger, what), asked.inputs)
-    return {"model": tagger.name, what: found[0] if asked.is_one else found}
+    found = await service.ask(tagger, tagger.tags, asked.inputs)
+    return {"model": tagger.name, "tags": found[0] if asked.is_one else found}
 
 
 async def list_models(service: Service) -> Any:
+    """The taggers of this server."""
     return {"models": [tagger.as_dict() for tagger in service.taggers.values()]}
 
 
-async def health(service: Service) -> Response:
-    status = "UP" if service.is_ready else "DOWN"
-    about = {"status": status, "ready": service.is_ready, "model_class": "acclimate", "models": list(service.taggers)}
-    return Json(about, 200 if service.is_ready else 503)
+async def health(service: Service) -> Any:
+    """Whether requests are taken; Label Studio asks this, too."""
+    return {"status": "UP", "model_class": "acclimate", "models": list(service.taggers)}
 
 
 async def metrics(service: Service) -> Response:
+    """Counters in the format of Prometheus."""
     waiting = {name: batcher.waiting for name, batcher in service.batchers.items()}
     return Response(service.metrics.render(waiting), media_type=CONTENT_TYPE)
 
 
 def description(service: Service) -> Any:
+    """This description."""
     return describe(INTERFACE, service.settings)
 
 
 async def predict(service: Service, asked: PredictRequest) -> Any:
+    """Label Studio: predictions for tasks."""
     tagger = service.first
     interface = Interface.of(asked.label_config, tagger.tagger.labels)
     texts = [interface.text_of(task, number) for number, task in enumerate(asked.tasks)]
-    version = version_of(tagger.name)
     found = await service.ask(tagger, tagger.entities, texts)
+    version = version_of(tagger.name)
     results = [interface.prediction(entities, version) for entities in found]
-    left_out = interface.left_out(tagger.tagger.labels)
-    return PredictAnswer(model_version=version, results=results, left_out=left_out).model_dump()
+    return PredictAnswer(model_version=version, results=results, left_out=interface.left_out)
 
 
 async def setup(service: Service, asked: SetupRequest) -> Any:
-    labels = service.first.tagger.labels
+    """Label Studio: a project is connected."""
     left_out: list[str] = []
     if asked.interface.strip():  # a project that is new has none yet
-        left_out = Interface.of(asked.interface, labels).left_out(labels)
+        left_out = Interface.of(asked.interface, service.first.tagger.labels).left_out
     if left_out:
         log.warning("the labelling interface has no label for %s: these are left out", ", ".join(left_out))
-    return SetupAnswer(model_version=version_of(service.first.name), left_out=left_out).model_dump()
+    return SetupAnswer(model_version=version_of(service.first.name), left_out=left_out)
 
 
 async def webhook(service: Service, asked: WebhookRequest) -> Any:
-    return WebhookAnswer(status="ok", message="Heard. This server does not learn from annotations.").model_dump()
+    """Label Studio: something happened in a project; nothing is learnt from it."""
+    return WebhookAnswer(status="ok", message="Heard. This server does not learn from annotations.")
 
 
 INTERFACE = (
-    Operation(
-        "/v1/entities",
-        find_entities,
-        EntitiesRequest,
-        summary="The entities of a text, or of each of several texts.",
-        answers={200: EntitiesAnswer},
-        refusals=(404, 429),
-    ),
-    Operation(
-        "/v1/tags",
-        tag_words,
-        TagsRequest,
-        summary="A tag for each word of sentences that are split already.",
-        answers={200: TagsAnswer},
-        refusals=(404, 429),
-    ),
-    Operation("/v1/models", list_models, summary="The taggers of this server.", answers={200: ModelsAnswer}),
-    Operation(
-        "/health",
-        health,
-        is_open=True,
-        summary="Whether requests are taken; Label Studio asks this, too.",
-        answers={200: HealthAnswer, 503: HealthAnswer},
-    ),
-    Operation("/metrics", metrics, summary="Counters in the format of Prometheus.", answers={200: "text/plain"}),
-    Operation(
-        "/openapi.json",
-        description,
-        is_open=True,
-        summary="This description.",
-        answers={200: "application/json"},
-    ),
-    Operation(
-        "/predict",
-        predict,
-        PredictRequest,
-        summary="Label Studio: predictions for tasks.",
-        answers={200: PredictAnswer},
-        refusals=(429,),
-    ),
-    Operation(
-        "/setup",
-        setup,
-        SetupRequest,
-        summary="Label Studio: a project is connected.",
-        answers={200: SetupAnswer},
-    ),
-    Operation(
-        "/webhook",
-        webhook,
-        WebhookRequest,
-        summary="Label Studio: something happened in a project; nothing is learnt from it.",
-        answers={200: WebhookAnswer},
-    ),
+    Operation("/v1/entities", find_entities, EntitiesRequest, EntitiesAnswer, refusals=(404, 429)),
+    Operation("/v1/tags", tag_words, TagsRequest, TagsAnswer, refusals=(404, 429)),
+    Operation("/v1/models", list_models, answer=ModelsAnswer),
+    Operation("/health", health, answer=HealthAnswer, is_open=True),
+    Operation("/metrics", metrics, answer="text/plain"),
+    Operation("/openapi.json", description, answer="application/json", is_open=True),
+    Operation("/predict", predict, PredictRequest, PredictAnswer, refusals=(429,)),
+    Operation("/setup", setup, SetupRequest, SetupAnswer),
+    Operation("/webhook", webhook, WebhookRequest, WebhookAnswer),
 )
 PAGE = page_operations("serving/page/page.html.j2", PAGE_STYLE, ["serving/page/page.js"])
 

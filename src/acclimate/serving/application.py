@@ -9,8 +9,8 @@ import hmac
 import inspect
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -68,15 +68,14 @@ class Served:
 class Operation:
     """One route. `act` gets the service and the checked body; it answers with a response, or with what becomes JSON.
 
-    Without a `request` it is a GET. `is_open`: it needs no token. The rest is for the description of an interface:
-    `answers` by status are models, or another media type; `refusals` are statuses beside those of all operations."""
+    Without a `request` it is a GET. `is_open`: it needs no token. The rest is for the description of an interface: the
+    model of the `answer`, or another media type, and the status of `refusals` beside those of all operations."""
 
     path: str
     act: Callable[..., Any]
     request: type[BaseModel] | None = None
+    answer: type[BaseModel] | str = ""
     is_open: bool = False
-    summary: str = ""
-    answers: Mapping[int, type[BaseModel] | str] = field(default_factory=dict)
     refusals: Sequence[int] = ()
 
     @property
@@ -148,6 +147,8 @@ class Application:
             found = await operation.act(*given)
         else:  # it may wait for a disk or a lock
             found = await asyncio.to_thread(operation.act, *given)
+        if isinstance(found, BaseModel):
+            found = found.model_dump()
         return found if isinstance(found, Response) else Json(found)
 
     def _operation(self, request: Request) -> Operation:
@@ -161,7 +162,7 @@ class Application:
         if not is_open and not self._is_allowed(request.headers):
             message = "Send the token of this server: Authorization: Bearer TOKEN."
             raise Refusal(401, "wrong_token", message, {"WWW-Authenticate": "Bearer"})
-        if self.service.is_stopping and path != "/health":
+        if self.service.is_stopping:
             raise stopping()
         if operation is None:
             raise Refusal(404, "no_such_route", f"There is no {path} here. {self.advice}".rstrip())

@@ -18,6 +18,7 @@ from typing import Any
 from acclimate.serving.bodies import Refusal, internal, stopping
 from acclimate.serving.metrics import Metrics
 from acclimate.serving.settings import ServerSettings
+from acclimate.serving.taggers import ServedTagger
 
 log = logging.getLogger("acclimate.serving")
 Ask = Callable[[Sequence[Any]], Sequence[Any]]  # inputs → an answer for each
@@ -57,15 +58,15 @@ def _settle(future: asyncio.Future[Any], answer: Any) -> None:
 class Batcher:
     """The queue of one tagger, and the thread that empties it."""
 
-    def __init__(self, name: str, settings: ServerSettings, metrics: Metrics, alone: bool = False) -> None:
-        self.name, self.settings, self.metrics = name, settings, metrics
-        self._shares = settings.batching and not alone
+    def __init__(self, tagger: ServedTagger, settings: ServerSettings, metrics: Metrics) -> None:
+        self.name, self.settings, self.metrics = tagger.name, settings, metrics
+        self._most = 1 if tagger.reads_alone else settings.batch_words
         self._queue: deque[Waiting] = deque()
         self._words = 0  # that wait
         self._in_work: list[Waiting] = []
         self._is_closed = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._work, name=f"tagger {name}", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=f"tagger {self.name}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -141,15 +142,14 @@ class Batcher:
                 self._changed.wait_for(lambda: self._queue or self._is_closed)
                 if not self._queue:
                     return []
-                if self._shares:
-                    self._wait_for_more()
+                self._wait_for_more()
                 if batch := self._taken():
                     self._in_work = batch
                     return batch
 
     def _wait_for_more(self) -> None:
         end = self._queue[0].since + self.settings.batch_wait_ms / 1000
-        while self._words < self.settings.batch_words and not self._is_closed:
+        while self._words < self._most and not self._is_closed:
             left = end - time.monotonic()
             if left <= 0 or not self._changed.wait(left):
                 return
@@ -160,8 +160,7 @@ class Batcher:
         words = 0
         while self._queue:
             first = self._queue[0]
-            full = batch and (not self._shares or words + first.words > self.settings.batch_words)
-            if first.is_wanted and (full or (batch and first.ask != batch[0].ask)):
+            if batch and first.is_wanted and (words + first.words > self._most or first.ask != batch[0].ask):
                 break
             self._queue.popleft()
             self._words -= first.words

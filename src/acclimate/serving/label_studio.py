@@ -79,19 +79,17 @@ class Prediction(BaseModel):
     result: list[Region]
 
 
-class PredictAnswer(BaseModel):
-    """A prediction for each task, in their order."""
-
-    model_version: str
-    results: list[Prediction]
-    left_out: list[str] = Field(description="Labels of the tagger that the labelling interface does not have.")
-
-
 class SetupAnswer(BaseModel):
     """Which tagger answers, and which of its labels the labelling interface does not have."""
 
     model_version: str
     left_out: list[str]
+
+
+class PredictAnswer(SetupAnswer):
+    """A prediction for each task, in their order."""
+
+    results: list[Prediction]
 
 
 class WebhookAnswer(BaseModel):
@@ -109,6 +107,7 @@ class Interface:
     to_name: str
     variable: str  # of the task's data
     labels: Mapping[str, str]  # of the tagger → of Label Studio
+    left_out: list[str]  # labels of the tagger that it does not have
 
     @classmethod
     def of(cls, config: str, tagger_labels: Iterable[str]) -> Interface:
@@ -121,11 +120,10 @@ class Interface:
                 variable = _VARIABLE.fullmatch(texts[target].strip())
                 if variable is None:
                     raise _refused(f"the value of <Text name={target!r}> is no variable such as $text")
-                return cls(control.get("name", ""), target, variable[1], _mapping(control, tagger_labels))
+                labels = _mapping(control, tagger_labels)
+                left_out = [label for label in tagger_labels if label not in labels]
+                return cls(control.get("name", ""), target, variable[1], labels, left_out)
         raise _refused('it has no <Labels name="…" toName="…"> that points to a <Text name="…">')
-
-    def left_out(self, tagger_labels: Iterable[str]) -> list[str]:
-        return [label for label in tagger_labels if label not in self.labels]
 
     def text_of(self, task: Task, number: int) -> str:
         value: Any = task.data

@@ -57,14 +57,14 @@ def _operation(each: Operation) -> dict[str, Any]:
     refusals = {*_OF_EVERY_OPERATION, *each.refusals, *(() if each.is_open else (401,))}
     described: dict[str, Any] = {
         "operationId": each.act.__name__,
-        "summary": each.summary,
+        "summary": (each.act.__doc__ or "").split("\n")[0],
         "security": [] if each.is_open else [{}, {"token": []}],
     }
     if each.request is not None:
         refusals.update(_OF_EVERY_BODY)
         described["requestBody"] = {"required": True, "content": _json(each.request)}
     responses = {status: _refusal(status) for status in refusals}
-    responses |= {status: _answer(model) for status, model in each.answers.items()}
+    responses[200] = _answer(each.answer)
     return {**described, "responses": {str(status): responses[status] for status in sorted(responses)}}
 
 
@@ -87,7 +87,7 @@ def _json(model: type[BaseModel]) -> dict[str, Any]:
 def _schemas(operations: Sequence[Operation], settings: ServerSettings) -> dict[str, Any]:
     requests = [each.request for each in operations if each.request is not None]
     answers: list[type[BaseModel]] = [ErrorAnswer]
-    answers += [answer for each in operations for answer in each.answers.values() if not isinstance(answer, str)]
+    answers += [each.answer for each in operations if not isinstance(each.answer, str)]
     pairs = [(model, "validation") for model in requests]
     pairs += [(model, "serialization") for model in dict.fromkeys(answers)]
     _, found = models_json_schema(pairs, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]

@@ -85,7 +85,6 @@ class ModelAnswer(Message):
     kind: str = Field(description="spans (IOB2 tags), or plain: a tag for each word.")
     form: str = Field(description="torch, or compact.")
     before: str | None = Field(description="The tagger from which this one was adapted, where it is served, too.")
-    card: str = Field(description="The first lines of its card.")
 
 
 class ModelsAnswer(Message):
@@ -98,7 +97,6 @@ class HealthAnswer(Message):
     """`UP` while requests are taken."""
 
     status: str
-    ready: bool
     model_class: str
     models: list[str]
 

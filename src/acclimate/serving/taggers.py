@@ -18,16 +18,14 @@ from acclimate.model.text_tagger import Entity, TextTagger
 from acclimate.settings import UsageError
 
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
-_CARD_LINES = 6
 
 
 @dataclass(frozen=True)
 class ServedTagger:
-    """A tagger, how it is called, and what its folder says of it."""
+    """A tagger, how it is called, and the name of the one from which it was adapted."""
 
     name: str
     tagger: TextTagger
-    card: str = ""
     before: str | None = None
 
     @property
@@ -58,7 +56,6 @@ class ServedTagger:
             "kind": self.tagger.labels.kind,
             "form": self.form,
             "before": self.before,
-            "card": self.card,
         }
 
 
@@ -92,12 +89,6 @@ def _load(name: str, place: str, device: str, before: bool) -> Iterator[ServedTa
     other = folder / BEFORE
     has_before = before and (other / MANIFEST).is_file()
     beside = f"{name}/{BEFORE}" if has_before else None
-    yield ServedTagger(name, load_tagger(place, device), _card(folder), beside)
+    yield ServedTagger(name, load_tagger(place, device), beside)
     if beside is not None:
-        yield ServedTagger(beside, load_tagger(other, device), _card(other))
-
-
-def _card(folder: Path) -> str:
-    file = folder / "README.md"
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
-    return "\n".join([line for line in lines if line.strip()][:_CARD_LINES])
+        yield ServedTagger(beside, load_tagger(other, device))
