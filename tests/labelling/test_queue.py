@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from acclimate.data.answers import Answer
 from acclimate.data.corpus import Corpus
 from acclimate.data.soft_labels import ScoredSpan
 from acclimate.labelling import queue as queue_module
-from acclimate.labelling.queue import AWAY, Order, Place, Queue, order_as_dict, order_of
+from acclimate.labelling.queue import AWAY, Order, Place, Queue, order_of
 from acclimate.labelling.session import Conflict, Session
 
 
@@ -222,7 +223,7 @@ def test_search_finds_text_in_any_case_of_letters(tmp_path: Path) -> None:
 
 def test_an_order_is_kept_as_json() -> None:
     order = Order(3, ("a", "b"), {"a": (ScoredSpan(0, 2, "LOC", 0.25),)})
-    again = order_of(order_as_dict(order))
+    again = order_of(asdict(order))
     assert (again.round, tuple(again.first), dict(again.suggestions)) == (3, ("a", "b"), dict(order.suggestions))
 
 

@@ -135,12 +135,7 @@ class Queue:
             ordinary, held_back = self._waiting(""), self._waiting_held_back("")
             found: list[str] = []
             known = 0
-            while len(found) < most:
-                is_held_back = known < self.session.settings.held_back * (len(found) + 1)
-                first, second = (held_back, ordinary) if is_held_back else (ordinary, held_back)
-                one = next(first, None) or next(second, None)
-                if one is None:
-                    break
+            while len(found) < most and (one := self._by_share(ordinary, held_back, len(found), known)):
                 known += self.session.sentences[one].held_back
                 found.append(one)
             return found
@@ -238,10 +233,16 @@ class Queue:
         done, known = self._counts(annotator)
         if besides is not None:
             done, known = done + 1, known + self.session.sentences[besides].held_back
+        return self._by_share(ordinary, held_back, done, known) or self._skipped(annotator)
+
+    def _by_share(self, ordinary: Iterator[str], held_back: Iterator[str], done: int, known: int) -> str | None:
+        """The next sentence, one held back whenever their share falls short: a steady share, from the first one on.
+
+        done: how many came before. known: how many of these are held back."""
         first, second = ordinary, held_back
-        if known < self.session.settings.held_back * (done + 1):  # a steady share, from the first sentence on
+        if known < self.session.settings.held_back * (done + 1):
             first, second = second, first
-        return next(first, None) or next(second, None) or self._skipped(annotator)
+        return next(first, None) or next(second, None)
 
     def _counts(self, annotator: str) -> tuple[int, int]:
         """How many sentences this annotator has done, and how many of them are held back."""
@@ -298,15 +299,7 @@ def _touch(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def order_as_dict(order: Order) -> dict[str, Any]:
-    """An order as JSON holds it."""
-    spans = {
-        name: [[s.start, s.end, s.label, round(s.score, 4)] for s in own] for name, own in order.suggestions.items()
-    }
-    words = {name: [round(each, 3) for each in own] for name, own in order.words.items()}
-    return {"round": order.round, "first": list(order.first), "suggestions": spans, "words": words}
-
-
 def order_of(content: Mapping[str, Any]) -> Order:
-    spans = {name: tuple(ScoredSpan(*each) for each in own) for name, own in content["suggestions"].items()}
-    return Order(content["round"], content["first"], spans, content.get("words", {}))
+    """The order that `asdict` has made plain for a file."""
+    spans = {name: tuple(ScoredSpan(**each) for each in own) for name, own in content["suggestions"].items()}
+    return Order(content["round"], content["first"], spans, content["words"])

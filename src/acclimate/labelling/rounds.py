@@ -17,7 +17,7 @@ from acclimate.data.readers.labelling import SessionContent, Stored, read_sessio
 from acclimate.data.soft_labels import ScoredSpan
 from acclimate.evaluation.significance import interval
 from acclimate.inference.predict import predict
-from acclimate.labelling.queue import Order, order_as_dict, order_of
+from acclimate.labelling.queue import Order, order_of
 from acclimate.labelling.session import NO_START
 from acclimate.labelling.settings import LearningSettings, SessionSettings
 from acclimate.layout import ROUNDS
@@ -178,7 +178,7 @@ def _labelled(content: SessionContent, parts: bool = True) -> list[Stored]:
 
 
 def _save(place: Path, facts: Facts, order: Order, tagger: Tagger | None) -> None:
-    documents = {ORDER: json.dumps(order_as_dict(order)), FACTS: json.dumps(asdict(facts), indent=1)}
+    documents = {ORDER: json.dumps(asdict(order)), FACTS: json.dumps(asdict(facts), indent=1)}
     if tagger is not None:
         tagger.save(place, **documents)
         return
