@@ -16,9 +16,9 @@ from acclimate.data.answers import Answer
 from acclimate.data.corpus import Corpus
 from acclimate.data.readers.labelling import read_session
 from acclimate.data.reading import read_corpus
+from acclimate.labelling.desk import OPERATIONS
 from acclimate.labelling.log import Log
 from acclimate.labelling.queue import Order
-from acclimate.labelling.server import OPERATIONS
 
 Given = dict[str, Any]
 

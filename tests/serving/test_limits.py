@@ -38,9 +38,7 @@ class Gate:
 
 def batcher_of(alone: bool = False, **settings: object) -> Batcher:
     tagger: Any = SimpleNamespace(name="a", reads_alone=alone)
-    made = Batcher(tagger, ServerSettings(**settings), Metrics())  # type: ignore[arg-type]
-    made.start()
-    return made
+    return Batcher(tagger, ServerSettings(**settings), Metrics())  # type: ignore[arg-type]
 
 
 async def behind_a_first(batcher: Batcher, gate: Gate, asked: Sequence[tuple[str, int]]) -> list[Any]:

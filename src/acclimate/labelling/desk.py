@@ -1,6 +1,7 @@
-"""A session on a server: what the page asks for, as JSON holds it, and the learner that is looked after meanwhile.
+"""A session on a server: the routes of its page, what they answer, and the learner that is looked after meanwhile.
 
-Every method may wait for the disk or for the session's lock, so none is called in the event loop.
+Every request but those for the page is a POST of JSON. It may wait for the disk or for the session's lock, so none is
+answered in the event loop.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from starlette.responses import Response
 
 from acclimate.data.answers import Answer
 from acclimate.data.problems import InputError
+from acclimate.data.writing import write_corpus
 from acclimate.labelling import requests
 from acclimate.labelling.learning import Learner, Status, last_order
 from acclimate.labelling.queue import Item, Place, Queue
 from acclimate.labelling.session import Conflict, Session
 from acclimate.layout import LABELLING
-from acclimate.serving.application import Served
+from acclimate.serving.application import PAGE_STYLE, Application, Operation, Served, page_operations
 from acclimate.serving.bodies import Refusal
 from acclimate.serving.settings import AccessSettings
 from acclimate.settings import UsageError
@@ -148,7 +150,7 @@ class Desk(Served):
     def corpus(self, asked: requests.Asked) -> Response:
         """The labelled sentences as a file."""
         with tempfile.TemporaryDirectory() as folder:
-            (file,) = self.session.write(Path(folder) / "labelled.jsonl")
+            (file,) = write_corpus(self.session.corpus(), Path(folder) / "labelled.jsonl")
             return Response(file.read_bytes(), media_type="text/plain; charset=utf-8")
 
     def progress(self, asked: requests.ProgressRequest) -> Fields:
@@ -245,12 +247,15 @@ class Desk(Served):
 
 
 def item_fields(item: Item) -> Fields:
-    """A sentence to show."""
+    """A sentence to show. `gaps` are what stands between a word and the next one."""
     sentence = item.sentence
+    gaps = [" "] * (len(sentence) - 1)
+    if sentence.text is not None and sentence.offsets is not None:
+        gaps = [sentence.text[one[1] : other[0]] for one, other in pairwise(sentence.offsets)]
     return {
         "id": item.id,
         "words": list(sentence.words),
-        "gaps": gaps(sentence.text, sentence.offsets, len(sentence)),
+        "gaps": gaps,
         "version": item.version,
         "answer": None if item.answer is None else item.answer.as_dict(),
         "suggestions": [[span.start, span.end, span.label, round(span.score, 4)] for span in item.suggestions],
@@ -260,8 +265,26 @@ def item_fields(item: Item) -> Fields:
     }
 
 
-def gaps(text: str | None, offsets: Sequence[tuple[int, int]] | None, length: int) -> list[str]:
-    """What stands between a word and the next one."""
-    if text is None or offsets is None:
-        return [" "] * max(0, length - 1)
-    return [text[one[1] : other[0]] for one, other in pairwise(offsets)]
+_MODULES = ("spans", "server", "alone", "panels", "progress", "drawing", "editor", "label")
+SCRIPTS = ("serving/page/dom.js", *(f"labelling/page/{name}.js" for name in _MODULES))
+STYLE = (*PAGE_STYLE, "labelling/page/label.css")
+TEMPLATE = "labelling/page/label.html.j2"
+OPERATIONS = (
+    *page_operations(TEMPLATE, STYLE, SCRIPTS),
+    Operation("/v1/begin", Desk.begin, requests.Asked),
+    Operation("/v1/next", Desk.next, requests.NextRequest),
+    Operation("/v1/answers", Desk.answer, requests.AnswersRequest),
+    Operation("/v1/undo", Desk.undo, requests.Asked),
+    Operation("/v1/redo", Desk.redo, requests.Asked),
+    Operation("/v1/search", Desk.search, requests.SearchRequest),
+    Operation("/v1/elsewhere", Desk.elsewhere, requests.ElsewhereRequest),
+    Operation("/v1/elsewhere/label", Desk.label_elsewhere, requests.LabelElsewhereRequest),
+    Operation("/v1/guide", Desk.change_guide, requests.GuideRequest),
+    Operation("/v1/progress", Desk.progress, requests.ProgressRequest),
+    Operation("/v1/corpus", Desk.corpus, requests.Asked),
+)
+
+
+def build_app(desk: Desk, hosts: Sequence[str] = (), token: str | None = None) -> Application:
+    """The whole application. `hosts` are the names that it answers to, any where there are none."""
+    return Application(desk, OPERATIONS, hosts, token)

@@ -15,11 +15,10 @@ from markupsafe import Markup
 from acclimate.data.answers import Answer
 from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import atomic_file
-from acclimate.labelling.desk import item_fields
+from acclimate.labelling.desk import SCRIPTS, STYLE, TEMPLATE, item_fields
 from acclimate.labelling.learning import last_order
 from acclimate.labelling.queue import Queue
 from acclimate.labelling.rounds import finished_rounds, learn_round
-from acclimate.labelling.server import SCRIPTS, STYLE, TEMPLATE
 from acclimate.labelling.session import Session
 from acclimate.serving.application import page_of, text_of
 

@@ -19,7 +19,6 @@ from acclimate.data.readers.labelling import SessionContent, Stored, corpus_of, 
 from acclimate.data.readers.source import check_characters
 from acclimate.data.schemes import tags_from_spans
 from acclimate.data.writers.shared import atomic_file
-from acclimate.data.writing import write_corpus
 from acclimate.evaluation.agreement import AnnotatorAgreement, annotator_agreement
 from acclimate.labelling.log import Log, sync_folder
 from acclimate.labelling.settings import SessionSettings
@@ -185,10 +184,6 @@ class Session:
         """
         with self.lock:
             return corpus_of(self.sentences, self.state, held_back, annotator, self.name)
-
-    def write(self, path: str | Path, format: str | None = None, held_back: bool = False) -> list[Path]:
-        """Write this corpus to a file, in any format that has a place for its open words."""
-        return write_corpus(self.corpus(held_back), path, format)
 
     def progress(self, annotator: str | None = None) -> Progress:
         """How far an annotator is, or all together: a sentence then counts by its furthest answer."""

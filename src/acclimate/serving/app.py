@@ -47,11 +47,9 @@ class Service(Served):
         self.taggers = {one.name: one for one in taggers}
         self.settings, self.metrics = settings, Metrics()
         self.batchers = {name: Batcher(one, settings, self.metrics) for name, one in self.taggers.items()}
-        self.counted = self.metrics.request  # type: ignore[method-assign]
 
-    def start(self) -> None:
-        for batcher in self.batchers.values():
-            batcher.start()
+    def counted(self, route: str, method: str, status: int, seconds: float) -> None:
+        self.metrics.request(route, method, status, seconds)
 
     def abandon(self) -> None:
         for batcher in self.batchers.values():
@@ -174,7 +172,7 @@ INTERFACE = (
     Operation("/setup", setup, SetupRequest, SetupAnswer),
     Operation("/webhook", webhook, WebhookRequest, WebhookAnswer),
 )
-PAGE = page_operations("serving/page/page.html.j2", PAGE_STYLE, ["serving/page/page.js"])
+PAGE = page_operations("serving/page/page.html.j2", PAGE_STYLE, ["serving/page/dom.js", "serving/page/page.js"])
 
 
 def build_app(service: Service, hosts: Sequence[str] = (), token: str | None = None) -> Application:

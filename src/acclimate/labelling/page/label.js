@@ -2,12 +2,12 @@
 // The page: which sentence is on the screen, what becomes of its answer, how far it is, and the keys and buttons.
 (() => {
   const { spans, drawing } = labelling;
-  const { at, made, counted, ...panels } = labelling.panels;
+  const { at, made } = dom;
+  const { counted, ...panels } = labelling.panels;
   const NAME = "acclimate-annotator";
   const POLL = 3000;
   const IDLE = 60; // seconds after which nobody is thought to look
   const DRAFTS = 50; // sentences whose marks the browser keeps
-  const ANSWERED = { done: "done already", part: "labelled in part", skipped: "was skipped", flagged: "is flagged" };
   const holder = at("content");
   const content = holder ? JSON.parse(holder.textContent) : null;
 
@@ -68,45 +68,10 @@
   }
 
   function draw() {
-    const { item, marks, focus } = editor;
     at("desk").hidden = false;
-    at("sentence").hidden = item === null;
-    if (item) drawing.sentence(at("sentence"), { item, marks, colours: guide.colours, selected: editor.selected(), focus });
-    at("facts").replaceChildren(...(item ? factsOf(item, marks) : [made("p", nothingLeft(), "missing")]));
-    drawButtons();
-  }
-
-  const nothingLeft = () =>
-    store.waiting()
-      ? "The next sentence comes once your answers are saved."
-      : "Nothing is left to label. Everything that you answered is saved.";
-
-  function factsOf({ heldBack, answer }, marks) {
-    const facts = [];
-    const open = marks.filter((one) => one.state === "open").length;
-    if (heldBack) facts.push(made("span", "held back: for the score, never learnt", "badge open"));
-    if (answer) facts.push(made("span", ANSWERED[answer.status], "badge good"));
-    if (open) facts.push(made("span", `${counted(open, "suggestion")} undecided`, "badge open"));
-    if (answer && answer.note) facts.push(made("span", `Note: ${answer.note}`, "note"));
-    return facts;
-  }
-
-  function drawButtons() {
-    const { item } = editor;
-    const mark = editor.here();
-    const hasOpen = editor.marks.some((one) => one.state === "open");
-    const isOff = {
-      "accept-all": !hasOpen,
-      "reject-all": !hasOpen,
-      accept: !mark || mark.state !== "open",
-      remove: !mark,
-      elsewhere: !mark || mark.state !== "set" || item.heldBack,
-      undo: false,
-      redo: false,
-    };
-    for (const button of at("desk").querySelectorAll(".row button, .palette button")) {
-      button.disabled = isOff[button.id] ?? item === null;
-    }
+    drawing.sentence(at("sentence"), { ...editor, colours: guide.colours, selected: editor.selected() });
+    drawing.facts(at("facts"), editor, store.waiting());
+    drawing.buttons(at("desk"), editor, editor.here());
   }
 
   function drawLabels() {
@@ -275,11 +240,12 @@
 
   // -- keys and buttons
 
-  const search = () => panels.search(store.search, (id) => attempt(async () => show(await settled(() => store.next(id)))));
+  const showOther = async (id) => show(await settled(() => store.next(id)));
+  const search = () => panels.search(store.search, (id) => attempt(() => showOther(id)));
   const help = () => panels.help(guide.labels, keys);
   const flag = () => panels.flag(noteOf(editor.item), (note) => finish("flagged", note));
-  const openGuide = () =>
-    panels.guide(guide, Boolean(store.isAlone), async (wanted) => takeGuide(await store.changeGuide(wanted, guideVersion)));
+  const changeGuide = async (wanted) => takeGuide(await store.changeGuide(wanted, guideVersion));
+  const openGuide = () => panels.guide(guide, Boolean(store.isAlone), changeGuide);
   const ON_A_SENTENCE = {
     ArrowRight: (event) => editor.walk(1, event),
     ArrowLeft: (event) => editor.walk(-1, event),
@@ -301,20 +267,11 @@
     PageDown: (event) => event.repeat || finish("skipped"),
   };
   const ALWAYS = { "/": search, "?": help };
+  // of the other buttons data-key names the key that does the same
   const BUTTONS = {
-    "accept-all": () => editor.decideAll("set"),
-    "reject-all": () => editor.decideAll("rejected"),
-    accept: editor.accept,
-    remove: editor.remove,
-    elsewhere: () => attempt(elsewhere),
-    done: () => finish("done"),
     part: () => finish("part"),
-    skip: () => finish("skipped"),
-    flag,
     undo: () => attempt(undo),
     redo: () => attempt(redo),
-    "open-search": search,
-    "open-help": help,
     "open-guide": openGuide,
     annotator: () => panels.askName(annotator, enter),
     download: () => attempt(download),
@@ -369,7 +326,11 @@
   function listen() {
     panels.listen(() => editor.item && toSentence());
     document.addEventListener("keydown", press);
-    for (const [id, work] of Object.entries(BUTTONS)) at(id).addEventListener("click", () => store && act(work));
+    for (const button of document.querySelectorAll("main button, header button")) {
+      const { key } = button.dataset;
+      const work = BUTTONS[button.id] || ALWAYS[key] || (() => editor.item && ON_A_SENTENCE[key]({}));
+      button.addEventListener("click", () => store && act(work));
+    }
     const redraw = () => store && (drawLabels(), draw());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     document.addEventListener("visibilitychange", () => {

@@ -1,15 +1,7 @@
 "use strict";
 // What stands around the sentence: dialogs. Everything is set as text, never as HTML.
 labelling.panels = (() => {
-  const at = (id) => document.getElementById(id);
-
-  function made(name, text, className, attributes = {}) {
-    const element = document.createElement(name);
-    if (text !== undefined && text !== null) element.textContent = text;
-    if (className) element.className = className;
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    return element;
-  }
+  const { at, made } = dom;
 
   function button(text, act, className) {
     const element = made("button", text, className, { type: "button" });
@@ -66,12 +58,13 @@ labelling.panels = (() => {
     const note = made("p", "It stands beside your answers. This browser keeps it.", "note");
     input.value = name;
     const go = closing(() => take(input.value.trim()));
-    const isGiven = () => Boolean(input.value.trim());
-    open("Who labels?", [label, input, note], [["Begin", () => (isGiven() ? go() : input.focus())]], { isFixed: !name });
+    const begin = () => (input.value.trim() ? go() : input.focus());
+    open("Who labels?", [label, input, note], [["Begin", begin]], { isFixed: !name });
   }
 
   function askToken(again) {
-    const [label, input] = field("Token of this server", "input", { id: "token", type: "password", autocomplete: "off" });
+    const attributes = { id: "token", type: "password", autocomplete: "off" };
+    const [label, input] = field("Token of this server", "input", attributes);
     const go = closing(() => {
       sessionStorage.setItem("acclimate-token", input.value);
       again();
@@ -123,7 +116,8 @@ labelling.panels = (() => {
   }
 
   function search(ask, show) {
-    const [label, input] = field("Sentences that hold", "input", { id: "search-text", type: "search", autocomplete: "off" });
+    const attributes = { id: "search-text", type: "search", autocomplete: "off" };
+    const [label, input] = field("Sentences that hold", "input", attributes);
     const found = made("ul", null, "hits");
     const said = made("p", null, "note", { role: "status" });
     let turn = 0;
@@ -239,5 +233,5 @@ labelling.panels = (() => {
 
   const counted = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 
-  return { at, made, button, open, close, listen, askName, askToken, help, search, elsewhere, flag, guide, conflict, counted };
+  return { button, open, close, listen, askName, askToken, help, search, elsewhere, flag, guide, conflict, counted };
 })();

@@ -1,7 +1,8 @@
 "use strict";
 // How far it is: counts, agreement, and what the tagger has learnt. Everything is set as text, never as HTML.
 labelling.progress = (() => {
-  const { at, made, counted } = labelling.panels;
+  const { at, made } = dom;
+  const { counted } = labelling.panels;
   const percent = (share) => (100 * share).toFixed(1);
 
   function show(found, isAlone) {
