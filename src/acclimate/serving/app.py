@@ -19,7 +19,6 @@ from acclimate.serving.label_studio import (
     PredictRequest,
     SetupAnswer,
     SetupRequest,
-    WebhookAnswer,
     WebhookRequest,
     version_of,
 )
@@ -158,7 +157,7 @@ async def setup(service: Service, asked: SetupRequest) -> Any:
 
 async def webhook(service: Service, asked: WebhookRequest) -> Any:
     """Label Studio: something happened in a project; nothing is learnt from it."""
-    return WebhookAnswer(status="ok", message="Heard. This server does not learn from annotations.")
+    return {"status": "ok", "message": "Heard. This server does not learn from annotations."}
 
 
 INTERFACE = (
@@ -170,7 +169,7 @@ INTERFACE = (
     Operation("/openapi.json", description, answer="application/json", is_open=True),
     Operation("/predict", predict, PredictRequest, PredictAnswer, refusals=(429,)),
     Operation("/setup", setup, SetupRequest, SetupAnswer),
-    Operation("/webhook", webhook, WebhookRequest, WebhookAnswer),
+    Operation("/webhook", webhook, WebhookRequest, "application/json"),
 )
 PAGE = page_operations("serving/page/page.html.j2", PAGE_STYLE, ["serving/page/dom.js", "serving/page/page.js"])
 

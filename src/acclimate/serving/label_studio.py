@@ -92,13 +92,6 @@ class PredictAnswer(SetupAnswer):
     results: list[Prediction]
 
 
-class WebhookAnswer(BaseModel):
-    """That the event was heard."""
-
-    status: str
-    message: str
-
-
 @dataclass(frozen=True)
 class Interface:
     """Where labels and text stand in a labelling interface."""

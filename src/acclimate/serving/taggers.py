@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,14 @@ def load_taggers(specs: Sequence[str], device: str = "auto", before: bool = True
                 f"{found[name]} and {place} would both be called {name}. Give one another name: other={place}"
             )
         found[name] = place
-    return [served for name, place in found.items() for served in _load(name, place, device, before)]
+    served = []
+    for name, place in found.items():
+        folder, beside = tagger_in(place), f"{name}/{BEFORE}"
+        has_before = before and (folder / BEFORE / MANIFEST).is_file()
+        served.append(ServedTagger(name, load_tagger(place, device), beside if has_before else None))
+        if has_before:
+            served.append(ServedTagger(beside, load_tagger(folder / BEFORE, device)))
+    return served
 
 
 def _named(spec: str) -> tuple[str, str]:
@@ -82,13 +89,3 @@ def _named(spec: str) -> tuple[str, str]:
     if match and not Path(spec).exists():
         return match[1], match[2]
     return Path(spec).resolve().name or spec, spec
-
-
-def _load(name: str, place: str, device: str, before: bool) -> Iterator[ServedTagger]:
-    folder = tagger_in(place)
-    other = folder / BEFORE
-    has_before = before and (other / MANIFEST).is_file()
-    beside = f"{name}/{BEFORE}" if has_before else None
-    yield ServedTagger(name, load_tagger(place, device), beside)
-    if beside is not None:
-        yield ServedTagger(beside, load_tagger(other, device))
