@@ -6,7 +6,7 @@
 bundled sentences of mixed lengths. These systems take turns within every round, and who waits computes nothing:
 
     batched     acclimate serve general
-    unbatched   the same with serve.batching=false
+    unbatched   the same with serve.batch_words=1
     compact     acclimate serve on the float32 export of general
     pipeline    FastAPI around transformers.pipeline: general's encoder and its linear layer, without its CRF
 
@@ -141,7 +141,7 @@ def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
     """A server that listens on a free port, and says so in its first line."""
     words = [sys.executable, "-m", "acclimate", "serve", "general", "--port", "0", "--device", "cpu"]
     if name == "unbatched":
-        words += ["--set", "serve.batching=false"]
+        words += ["--set", "serve.batch_words=1"]
     elif name == "compact":
         words[4] = f"general={exported(folder)}"
     elif name == "pipeline":

@@ -32,7 +32,7 @@ GIVEN = [
 
 
 def test_every_acquisition_runs_from_every_start_on_every_target() -> None:
-    given = Namespace(seeds=[1, 2], targets=["fin"], starts=["general", "scratch"], acquisitions=["random", "bald"])
+    given = Namespace(seeds=[1, 2], targets=["fin"], starts=["general", "scratch"], acquisitions=["random", "entities"])
     jobs = list(jobs_of(given))
     assert len({job.name for job in jobs}) == len(jobs) == 8
 

@@ -12,8 +12,7 @@ from sessions import begin
 from starlette.testclient import TestClient
 
 from acclimate.data.corpus import Corpus
-from acclimate.labelling.desk import Desk
-from acclimate.labelling.server import build_app
+from acclimate.labelling.desk import Desk, build_app
 from acclimate.labelling.session import Session
 from acclimate.serving.server import Server, bind, hosts_of, url_of
 from acclimate.serving.settings import AccessSettings

@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from acclimate.data.readers.labelling import read_session
 from acclimate.data.reading import read_corpus
 from acclimate.data.schemes import has_open_tags
 from acclimate.data.soft_labels import ScoredSpan
-from acclimate.labelling.queue import Order, order_as_dict
+from acclimate.labelling.queue import Order
 from acclimate.labelling.rounds import FACTS, ORDER
 from acclimate.labelling.session import Session
 from acclimate.labelling.settings import SessionSettings
@@ -71,7 +72,7 @@ def suggest(session: Session, suggested: dict[str, list[ScoredSpan]]) -> None:
     place.mkdir(parents=True)
     words = {name: [0.9, 0.02, 0.6, 0.3, *[0.0] * 40] for name in suggested}
     order = Order(1, ids(session), {name: tuple(each) for name, each in suggested.items()}, words)
-    (place / ORDER).write_text(json.dumps(order_as_dict(order)))
+    (place / ORDER).write_text(json.dumps(asdict(order)))
     (place / FACTS).write_text('{"number": 1, "answered": 0, "learnt": 0, "words": 0, "seconds": 1.0}')
 
 

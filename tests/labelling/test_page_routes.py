@@ -16,9 +16,9 @@ from acclimate.data.answers import Answer
 from acclimate.data.corpus import Corpus
 from acclimate.data.readers.labelling import read_session
 from acclimate.data.reading import read_corpus
+from acclimate.labelling.desk import OPERATIONS
 from acclimate.labelling.log import Log
-from acclimate.labelling.queue import Order, Queue
-from acclimate.labelling.server import ROUTES
+from acclimate.labelling.queue import Order
 
 Given = dict[str, Any]
 
@@ -201,8 +201,9 @@ def test_a_round_that_arrives_is_told_and_changes_no_sentence_on_a_screen(tmp_pa
     session = begin(tmp_path / "s", POSTS)
     client = client_of(session)
     shown = ask(client, "next")["item"]
-    queue: Queue = client.app.app.routes[0].endpoint.args[0].queue  # type: ignore[attr-defined]
-    queue.take(Order(3, ids(session)[::-1]))
+    client.app.service.queue.take(  # type: ignore[attr-defined]
+        Order(3, ids(session)[::-1])
+    )
     assert ask(client, "progress", sentence=shown["id"])["round"] == 3
     assert ask(client, "next")["item"]["id"] == shown["id"]
     first = next(each for each in reversed(ids(session)) if each != shown["id"])
@@ -213,11 +214,9 @@ def test_what_is_labelled_comes_as_a_file(tmp_path: Path) -> None:
     session, client = client_on(tmp_path / "s")
     session.answer(answer(session, 0, span(0, 1, "PER")))
     session.answer(answer(session, 3, span(1, 2), status="part"))
-    for format in ("jsonl", "conll"):
-        response = client.post("/v1/corpus", json={"annotator": "anna", "format": format})
-        file = tmp_path / f"got.{format}"
-        file.write_bytes(response.content)
-        assert [one.tags for one in read_corpus(file)] == [one.tags for one in session.corpus()]
+    file = tmp_path / "got.jsonl"
+    file.write_bytes(client.post("/v1/corpus", json={"annotator": "anna"}).content)
+    assert [one.tags for one in read_corpus(file)] == [one.tags for one in session.corpus()]
 
 
 BAD: list[tuple[str, Given]] = [
@@ -251,7 +250,7 @@ BAD: list[tuple[str, Given]] = [
     ("guide", {"labels": [], "colours": {}, "guidelines": "", "seen": 0}),
     ("guide", {"labels": ["A", "A"], "colours": {}, "guidelines": "", "seen": 0}),
     ("guide", {"labels": ["A"], "colours": {"A": "red; background: url(x)"}, "guidelines": "", "seen": 0}),
-    ("corpus", {"format": "docbin"}),
+    ("corpus", {"format": "conll"}),
 ]
 
 
@@ -271,8 +270,7 @@ def test_another_site_reaches_nothing(tmp_path: Path) -> None:
     client = client_of(session, hosts=("localhost",))
     local = {"Host": "localhost:8100"}
     body = json.dumps({"annotator": "anna"})
-    paths = [path for path, (method, _) in ROUTES.items() if method == "POST"]
-    for path in paths:
+    for path in [each.path for each in OPERATIONS if each.request is not None]:
         for media in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
             sent = client.post(path, content=body, headers={**local, "Content-Type": media})
             assert sent.status_code == 415
@@ -288,9 +286,10 @@ def test_another_site_reaches_nothing(tmp_path: Path) -> None:
 def test_without_the_token_there_is_a_page_and_no_text(tmp_path: Path) -> None:
     session, _ = client_on(tmp_path / "s")
     client = client_of(session, token="sesame")
-    for path, (method, _) in ROUTES.items():
-        response = client.request(method, path, json={"annotator": "anna"} if method == "POST" else None)
-        assert response.status_code == (401 if method == "POST" else 200)
+    for each in OPERATIONS:
+        given = None if each.request is None else {"annotator": "anna"}
+        response = client.request(each.methods[0], each.path, json=given)
+        assert response.status_code == (200 if each.request is None else 401)
         assert "Oslo" not in response.text
     allowed = client.post("/v1/next", json={"annotator": "anna"}, headers={"Authorization": "Bearer sesame"})
     assert allowed.status_code == 200
@@ -306,9 +305,9 @@ def test_a_huge_body_is_refused(tmp_path: Path) -> None:
 def test_the_page_takes_nothing_from_elsewhere_and_lets_no_script_in(tmp_path: Path) -> None:
     text = Corpus.of_texts([["<script>alert(1)</script>", "</script>", "&amp;"]], name='<img src=x onerror="a()">')
     client = client_of(begin(tmp_path / "s", text, labels=("<b>A</b>",)))
-    for path, (method, _) in ROUTES.items():
-        if method == "GET":
-            found = client.get(path)
+    for each in OPERATIONS:
+        if each.request is None:
+            found = client.get(each.path)
             assert "http://" not in found.text.replace("http://www.w3.org/", "")
             assert "https://" not in found.text
             policy = found.headers["content-security-policy"]

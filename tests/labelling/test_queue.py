@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from sessions import LABELS, TEXT, answer, begin, ids, span, tags
 from acclimate.data.answers import Answer
 from acclimate.data.corpus import Corpus
 from acclimate.data.soft_labels import ScoredSpan
-from acclimate.labelling.queue import Order, Place, Queue, order_as_dict, order_of
+from acclimate.labelling import queue as queue_module
+from acclimate.labelling.queue import AWAY, Order, Place, Queue, order_of
 from acclimate.labelling.session import Conflict, Session
 
 
@@ -102,6 +104,29 @@ def test_two_annotators_label_different_sentences_and_both_those_held_back(tmp_p
         assert session.agreement("anna", "bo").sentences == 6
 
 
+def test_who_is_away_for_long_leaves_the_sentence_to_others_and_may_still_answer_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(queue_module, "monotonic", lambda: now)
+    with begin(tmp_path / "s") as session:
+        queue = Queue(session, Order(1, ids(session)))
+        first, second, third = ids(session)[:3]
+        assert [queue.current("anna").id, queue.ahead("anna").id] == [first, second]  # type: ignore[union-attr]
+        now += AWAY
+        assert queue.current("bo").id == third  # type: ignore[union-attr]
+        queue.hear_of("anna")
+        now += AWAY
+        assert label(session, queue, by="bo") == third
+        now += 1
+        assert [label(session, queue, by="bo") for _ in range(2)] == [first, second]
+        session.answer(answer(session, 0, span(2, 3)))  # anna's page still shows it
+        assert tags(session)[0] == "O O O|*"
+        session.undo("anna")
+        queue.hear_of("anna")
+        assert queue.current("anna").id == ids(session)[3]  # type: ignore[union-attr]
+
+
 @given(st.floats(0.05, 0.6))
 def test_those_held_back_come_in_a_steady_share(share: float) -> None:
     with tempfile.TemporaryDirectory() as place, begin(Path(place) / "s", text_of(80), held_back=share) as session:
@@ -114,14 +139,13 @@ def test_those_held_back_come_in_a_steady_share(share: float) -> None:
                 assert share * number <= known + 1e-9 <= share * number + 1 + 1e-6
 
 
-def test_no_suggestion_is_shown_on_what_is_held_back_unless_asked_for(tmp_path: Path) -> None:
+def test_no_suggestion_is_shown_on_what_is_held_back(tmp_path: Path) -> None:
     spans = (ScoredSpan(0, 1, "LOC", 0.9), ScoredSpan(1, 2, "MISC", 0.9))
-    for asked in (False, True):
-        with begin(tmp_path / str(asked), text_of(40), held_back=0.5, suggest_held_back=asked) as session:
-            queue = Queue(session, Order(1, (), dict.fromkeys(session.sentences, spans)))
-            for one in session.sentences.values():
-                shown = queue.item(one.id, "anna").suggestions
-                assert shown == (() if one.held_back and not asked else spans[:1]), "MISC is no label here"
+    with begin(tmp_path / "s", text_of(40), held_back=0.5) as session:
+        queue = Queue(session, Order(1, (), dict.fromkeys(session.sentences, spans)))
+        for one in session.sentences.values():
+            shown = queue.item(one.id, "anna").suggestions
+            assert shown == (() if one.held_back else spans[:1]), "MISC is no label here"
 
 
 def test_near_duplicates_are_shown_once(tmp_path: Path) -> None:
@@ -155,22 +179,22 @@ def test_words_are_labelled_elsewhere_in_one_step_which_leaves_the_rest_open(tmp
     with begin(tmp_path / "s") as session:
         queue = Queue(session)
         session.answer(answer(session, 3, span(0, 1, "PER"), status="part", open=(span(2, 5),)))
-        changed = queue.label_elsewhere(["oslo"], "LOC", "anna")
+        changed = queue.label_places(queue.elsewhere(["oslo"], "anna"), "LOC", "anna")
         assert changed == [ids(session)[0], ids(session)[3], ids(session)[4]]
         assert tags(session) == ["O|* O|* B-LOC", "B-PER O|* B-LOC O|* O|*", "B-LOC O|* O|*"]
         assert queue.elsewhere(["oslo"], "anna") == []
         assert session.undo("anna") == changed
         assert tags(session) == ["B-PER O|* O|* O|* O|*"]
         only = queue.elsewhere(["oslo"], "anna")[:1]
-        assert queue.label_elsewhere(["oslo"], "LOC", "anna", only) == [ids(session)[0]]
+        assert queue.label_places(only, "LOC", "anna") == [ids(session)[0]]
 
 
 def test_words_held_back_are_not_labelled_from_elsewhere(tmp_path: Path) -> None:
     text = Corpus.of_texts([["Oslo", chr(97 + number) * 3] for number in range(20)])
     with begin(tmp_path / "s", text, held_back=0.5) as session:
         queue = Queue(session)
-        changed = queue.label_elsewhere(["Oslo"], "LOC", "anna")
-        assert set(changed) == {one.id for one in session.sentences.values() if not one.held_back}
+        changed = {place.sentence for place in queue.elsewhere(["Oslo"], "anna")}
+        assert changed == {one.id for one in session.sentences.values() if not one.held_back}
 
 
 def test_an_answer_of_another_tab_stops_labelling_elsewhere_as_a_whole(tmp_path: Path) -> None:
@@ -185,7 +209,7 @@ def test_an_answer_of_another_tab_stops_labelling_elsewhere_as_a_whole(tmp_path:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(queue, "_with_spans", lambda key, spans, by: Answer(key, by, seen=old(key, by)))
             with pytest.raises(Conflict):
-                queue.label_elsewhere(["oslo"], "LOC", "anna", places)
+                queue.label_places(places, "LOC", "anna")
         assert tags(session) == []
 
 
@@ -199,7 +223,7 @@ def test_search_finds_text_in_any_case_of_letters(tmp_path: Path) -> None:
 
 def test_an_order_is_kept_as_json() -> None:
     order = Order(3, ("a", "b"), {"a": (ScoredSpan(0, 2, "LOC", 0.25),)})
-    again = order_of(order_as_dict(order))
+    again = order_of(asdict(order))
     assert (again.round, tuple(again.first), dict(again.suggestions)) == (3, ("a", "b"), dict(order.suggestions))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import pairwise, product
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
-from acclimate.labelling.queue import Order, order_as_dict, order_of
+from acclimate.labelling.queue import Order, order_of
 from acclimate.model.tagger import Tagger
 
 
@@ -47,4 +48,4 @@ def test_a_word_s_probability_is_that_of_all_sequences_in_which_it_is_in_a_span(
 
 def test_an_order_keeps_them() -> None:
     order = Order(2, ["a"], {}, {"a": [0.25, 1.0]})
-    assert order_of(order_as_dict(order)).words == {"a": [0.25, 1.0]}
+    assert order_of(asdict(order)).words == {"a": [0.25, 1.0]}

@@ -220,6 +220,17 @@ def test_killed_at_any_step_of_writing_the_folder_is_wholly_old_or_wholly_new(tm
     assert never_back == "True"
 
 
+def test_what_a_killed_save_left_is_removed_by_the_next_one_and_what_is_under_way_is_not(tmp_path: Path) -> None:
+    killed = tmp_path / ".a.0123abcd.part"
+    killed.mkdir()
+    (killed / "weights").write_text("half")
+    with atomic_folder(tmp_path / "a") as slow, atomic_folder(tmp_path / "a") as quick:
+        assert not killed.exists()
+        assert slow.exists()
+        (quick / "x").write_text("1")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 def test_json_and_tensors_come_back_as_they_were(tmp_path: Path) -> None:
     content = {"words": ["é", "😀", "\ud800", "\u2028"], "number": 0.1, "nothing": None}
     write_json(tmp_path / "a.json", content)

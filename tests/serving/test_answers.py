@@ -84,7 +84,6 @@ def test_the_taggers_are_listed_with_what_their_folders_say(client: TestClient) 
         "kind": "spans",
         "form": "torch",
         "before": "a/before",
-        "card": "# news → tweets\nModel chosen by hand.",
     }
     assert (before["name"], before["before"]) == ("a/before", None)
 
@@ -206,9 +205,9 @@ def test_the_page_has_no_inline_script_and_nothing_from_outside(client: TestClie
     assert not re.search(r"<[^>]*\son\w+=", page)
     assert page.count("<script") == 1
     assert "://" not in page
-    for name in ("page.css", "page.js", "icon.svg"):
+    for name in ("style.css", "script.js", "icon.svg"):
         assert client.get(f"/assets/{name}").status_code == 200
-    assert "innerHTML" not in client.get("/assets/page.js").text
+    assert "innerHTML" not in client.get("/assets/script.js").text
 
 
 def make_token(serving: Callable[..., TestClient]) -> TestClient:
@@ -233,7 +232,7 @@ def test_the_right_token_is_let_in(serving: Callable[..., TestClient], given: st
 
 def test_with_a_token_only_what_holds_no_text_is_open(serving: Callable[..., TestClient]) -> None:
     client = make_token(serving)
-    assert all(client.get(path).status_code == 200 for path in ("/", "/health", "/openapi.json", "/assets/page.js"))
+    assert all(client.get(path).status_code == 200 for path in ("/", "/health", "/openapi.json", "/assets/script.js"))
     assert all(client.get(path).status_code == 401 for path in ("/v1/models", "/metrics", "/nowhere"))
     assert all(client.post(path, json={}).status_code == 401 for path in ("/v1/tags", "/predict", "/setup", "/webhook"))
 

@@ -59,7 +59,7 @@ def test_the_server_of_a_compact_tagger_needs_no_package_but_these(compact_folde
         assert url.startswith("http://")
         found = httpx.post(f"{url}/v1/entities", json={"text": "Anna flew to Oslo."}).json()["entities"]
         assert found
-        assert httpx.get(f"{url}/assets/page.css").status_code == 200
+        assert httpx.get(f"{url}/assets/style.css").status_code == 200
     finally:
         process.terminate()
         _, errors = process.communicate(timeout=60)

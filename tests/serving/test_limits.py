@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from served import TEXTS
 from starlette.testclient import TestClient
 
 from acclimate.serving.batching import Batcher
-from acclimate.serving.errors import Refusal
+from acclimate.serving.bodies import Refusal
 from acclimate.serving.metrics import Metrics
 from acclimate.serving.settings import ServerSettings
 
@@ -36,9 +37,8 @@ class Gate:
 
 
 def batcher_of(alone: bool = False, **settings: object) -> Batcher:
-    made = Batcher("a", ServerSettings(**settings), Metrics(), alone)  # type: ignore[arg-type]
-    made.start()
-    return made
+    tagger: Any = SimpleNamespace(name="a", reads_alone=alone)
+    return Batcher(tagger, ServerSettings(**settings), Metrics())  # type: ignore[arg-type]
 
 
 async def behind_a_first(batcher: Batcher, gate: Gate, asked: Sequence[tuple[str, int]]) -> list[Any]:
@@ -62,7 +62,7 @@ def test_what_waits_shares_batches_up_to_the_bound_in_its_order() -> None:
     assert threading.get_ident() not in gate.threads
 
 
-@pytest.mark.parametrize("how", [{"batching": False}, {"alone": True}])
+@pytest.mark.parametrize("how", [{"batch_words": 1}, {"alone": True}])
 def test_without_batching_every_text_is_alone(how: dict[str, Any]) -> None:
     gate, batcher = Gate(), batcher_of(**how)
     asyncio.run(behind_a_first(batcher, gate, [("b", 1), ("c", 1)]))
@@ -184,12 +184,12 @@ def test_an_answer_that_takes_too_long_is_refused(
 
 
 def test_a_server_that_stops_takes_no_more_and_says_that_it_is_not_ready(client: TestClient) -> None:
-    assert client.get("/health").json()["ready"] is True
+    assert client.get("/health").json() == {"status": "UP", "model_class": "acclimate", "models": ["a", "a/before"]}
     client.service.begin_to_stop()  # type: ignore[attr-defined]
     assert error_of(client.post("/v1/entities", json={"text": "a"})) == (503, "stopping")
     health = client.get("/health")
     assert health.status_code == 503
-    assert health.json() == {"status": "DOWN", "ready": False, "model_class": "acclimate", "models": ["a", "a/before"]}
+    assert health.json()["error"]["code"] == "stopping"
 
 
 def test_many_requests_at_once_have_their_own_answers(client: TestClient) -> None:

@@ -178,3 +178,17 @@ def test_a_client_that_sends_nonsense_or_leaves_harms_nobody(compact_folder: Pat
             assert b"408" in wire.recv(100)
         assert entities(server.url, text="Anna flew to Oslo.").status_code == 200
         assert server.stop() == 0
+
+
+def test_a_connection_too_many_is_told_so_and_one_that_says_nothing_makes_room(compact_folder: Path) -> None:
+    bounds = ("--set", "serve.max_connections=2", "--set", "serve.body_seconds=1")
+    with started(compact_folder, *bounds) as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))), httpx.Client() as client:
+            assert client.get(f"{server.url}/health").status_code == 200
+            refused = httpx.get(f"{server.url}/health")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (503, "too_many_connections")
+            assert (refused.headers["retry-after"], refused.headers["connection"]) == ("1", "close")
+            time.sleep(1.2)
+            assert httpx.get(f"{server.url}/health").status_code == 200
+            assert client.get(f"{server.url}/health").status_code == 200

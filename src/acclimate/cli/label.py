@@ -26,8 +26,7 @@ Acquisition = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="What comes first: random, entities, uncertainty, bald, committee, votes, rare-types, fluctuation, "
-        "density or typical.",
+        help="What comes first: random, entities, uncertainty, committee, rare-types, density or typical.",
         show_default="uncertainty, after a first batch by entities",
     ),
 ]

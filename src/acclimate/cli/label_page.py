@@ -29,8 +29,7 @@ def serve_page(begin: Callable[[], Session], host: str, port: int, settings: Lab
         raise UsageError("the page needs starlette and uvicorn. pip install 'acclimate[serve]'") from None
 
     from acclimate.cli.outputs import warn
-    from acclimate.labelling.desk import Desk
-    from acclimate.labelling.server import build_app
+    from acclimate.labelling.desk import Desk, build_app
     from acclimate.serving.server import TOKEN, bind, hosts_of, is_local, serve, token_of, url_of
 
     token = token_of(settings.serve)

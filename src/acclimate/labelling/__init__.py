@@ -8,6 +8,6 @@ What a page or another program needs, in this order:
     learner = Learner(session, queue);  learner.look()           starts and collects rounds of learning; call it often
     session.progress("anna"), session.agreement("anna", "bo"), queue.search("oslo"), queue.elsewhere(("Oslo",))
 
-Every method may be called from several threads. `desk.py` and `server.py` put all this behind the page (`page/`);
-`export.py` writes the page as one file.
+Every method may be called from several threads. `desk.py` puts all this behind the page (`page/`); `export.py`
+writes the page as one file.
 """

@@ -15,13 +15,12 @@ from markupsafe import Markup
 from acclimate.data.answers import Answer
 from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import atomic_file
-from acclimate.labelling.desk import item_fields
+from acclimate.labelling.desk import SCRIPTS, STYLE, TEMPLATE, item_fields
 from acclimate.labelling.learning import last_order
 from acclimate.labelling.queue import Queue
 from acclimate.labelling.rounds import finished_rounds, learn_round
-from acclimate.labelling.server import SCRIPTS, STYLE, page
 from acclimate.labelling.session import Session
-from acclimate.serving.application import text_of
+from acclimate.serving.application import page_of, text_of
 
 _NOBODY = ""  # the annotator for whom the page's order is made
 _STEP = 1_000  # answers that are taken as one step
@@ -49,7 +48,8 @@ def exported(session: Session, file: Path, most: int) -> int:
 
 def _whole_page(name: str, content: Any) -> str:
     style, script = text_of(STYLE), text_of(SCRIPTS)
-    return page(
+    return page_of(
+        TEMPLATE,
         alone=True,
         name=name,
         style=Markup(style),

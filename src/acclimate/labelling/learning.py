@@ -17,7 +17,7 @@ from typing import Literal
 
 from acclimate.data.processes import CONTEXT, end_with_parent
 from acclimate.labelling.queue import Order, Queue
-from acclimate.labelling.rounds import Facts, finished_rounds, learn_round, prune, read_facts, read_order
+from acclimate.labelling.rounds import finished_rounds, learn_round, prune, read_facts, read_order
 from acclimate.labelling.session import Session
 from acclimate.layout import ROUNDS
 from acclimate.spelling import describe_failure
@@ -28,11 +28,10 @@ _CALMER = 10  # how much less a round's process is served than the page
 
 @dataclass(frozen=True)
 class Status:
-    """What the learner does. `facts` are those of the last round that is over, `problem` why the last one failed."""
+    """What the learner does. `problem` says why the last round failed."""
 
     state: Literal["waiting", "learning", "failed"]
     answers_left: int  # until the next round begins
-    facts: Facts | None = None
     problem: str = ""
 
 
@@ -45,7 +44,6 @@ class Learner:
         self._process: BaseProcess | None = None
         self._number = 0  # of the round under way
         self._problem = ""
-        self._facts: Facts | None = None
         self._lock = threading.Lock()
         self._tried = -1  # answers when the last round began; -1: never
         self._collect()
@@ -55,24 +53,15 @@ class Learner:
         with self._lock:
             if self._process is not None and not self._process.is_alive():
                 self._end()
-            answers = self._answers()
+            progress = self.session.progress()
+            answers = progress.done + progress.part
             due = self._tried + self.session.settings.learning.every if self._tried >= 0 else 0
             if self._process is None and answers >= due:
                 self._begin(answers)
             left = max(0, self._tried + self.session.settings.learning.every - answers)
-            state: Literal["waiting", "learning", "failed"] = "waiting"
             if self._process is not None:
-                state = "learning"
-            elif self._problem:
-                state = "failed"
-            return Status(state, left, self._facts, self._problem)
-
-    def wait(self, seconds: float | None = None) -> Status:
-        """Wait for the round under way, at most so long, and collect it."""
-        process = self._process
-        if process is not None:
-            process.join(seconds)
-        return self.look()
+                return Status("learning", left)
+            return Status("failed" if self._problem else "waiting", left, self._problem)
 
     def stop(self) -> None:
         """End the round under way. What it has learnt is lost, no answer is."""
@@ -81,10 +70,6 @@ class Learner:
                 self._process.terminate()
                 self._process.join()
                 self._process = None
-
-    def _answers(self) -> int:
-        progress = self.session.progress()
-        return progress.done + progress.part
 
     def _begin(self, answers: int) -> None:
         self._tried, self._problem = answers, ""
@@ -115,10 +100,9 @@ class Learner:
             if number not in known:
                 self.session.note_round(asdict(read_facts(folder, number)))
         if finished:
-            self._facts = read_facts(folder, finished[-1])
-            self._tried = max(self._tried, self._facts.answered)
+            self._tried = max(self._tried, read_facts(folder, finished[-1]).answered)
             self.queue.take(read_order(folder, finished[-1]))
-            prune(folder, self.session.settings.learning.kept)
+            prune(folder)
 
 
 def last_order(session: Session) -> Order:

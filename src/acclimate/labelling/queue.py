@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from random import Random
+from time import monotonic
 from typing import Any
 
 from acclimate.data.answers import Answer
@@ -17,6 +18,7 @@ from acclimate.data.soft_labels import ScoredSpan
 from acclimate.labelling.session import Session
 
 _SET_ASIDE = ("done", "flagged")  # answers after which a sentence does not come again by itself
+AWAY = 300.0  # seconds without a sign of life, after which somebody's sentence is handed to others
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Queue:
 
     Every so often a sentence is one of those held back, in an order of their own, which is the same for all annotators:
     so they label some sentences in common. All others are labelled once, by whoever comes first.
+
+    Of whom nothing was heard for AWAY seconds, others get the sentence. A late answer counts all the same.
     """
 
     def __init__(self, session: Session, order: Order | None = None) -> None:
@@ -69,11 +73,23 @@ class Queue:
         self._on_screen: dict[str, tuple[str, int]] = {}  # by annotator: a sentence, and its version when it was shown
         self._put_off: dict[str, set[str]] = defaultdict(set)  # by annotator: what they labelled in part, and went on
         self._kept: dict[str, str] = {}  # by annotator: the sentence that their page has ready to show after that
+        self._heard: dict[str, float] = {}  # by annotator: when they last gave a sign of life
 
     def take(self, order: Order) -> None:
         """Go on in a new order."""
         with self.session.lock:
             self.order = order
+
+    def hear_of(self, annotator: str) -> None:
+        """Take a sign of life. Who was away for long gives up a sentence that others have got meanwhile."""
+        with self.session.lock:
+            shown, _ = self._on_screen.get(annotator, (None, 0))
+            if shown is not None and self._is_away(annotator):
+                self._kept.pop(annotator, None)
+                is_given = self._is_taken(shown) or shown in self._on_screens_of_others(annotator)
+                if is_given and not self.session.sentences[shown].held_back:
+                    del self._on_screen[annotator]
+            self._heard[annotator] = monotonic()
 
     def current(self, annotator: str) -> Item | None:
         """The sentence on the annotator's screen, the same until it is answered; None when nothing is left."""
@@ -110,13 +126,8 @@ class Queue:
         with self.session.lock:
             item = self.item(sentence, annotator)
             self._on_screen[annotator] = sentence, item.version
+            self._heard[annotator] = monotonic()
             return item
-
-    def upcoming(self, annotator: str, most: int) -> list[str]:
-        """The sentences that come next in the order as it is, those held back left out."""
-        with self.session.lock:
-            found = self._waiting(annotator)
-            return [identifier for identifier, _ in zip(found, range(most), strict=False)]
 
     def mixed(self, most: int) -> list[str]:
         """So many sentences that nobody has labelled, in the order for one who labels them all: some are held back."""
@@ -124,12 +135,7 @@ class Queue:
             ordinary, held_back = self._waiting(""), self._waiting_held_back("")
             found: list[str] = []
             known = 0
-            while len(found) < most:
-                is_held_back = known < self.session.settings.held_back * (len(found) + 1)
-                first, second = (held_back, ordinary) if is_held_back else (ordinary, held_back)
-                one = next(first, None) or next(second, None)
-                if one is None:
-                    break
+            while len(found) < most and (one := self._by_share(ordinary, held_back, len(found), known)):
                 known += self.session.sentences[one].held_back
                 found.append(one)
             return found
@@ -138,7 +144,7 @@ class Queue:
         """A sentence as an annotator sees it."""
         with self.session.lock:
             session, stored = self.session, self.session.sentences[sentence]
-            shows = not stored.held_back or session.settings.suggest_held_back
+            shows = not stored.held_back  # who agrees with suggestions too easily gets an F1 that is too high
             found = self.order.suggestions.get(sentence, ()) if shows else ()
             known = set(session.guide.labels)
             return Item(
@@ -167,15 +173,12 @@ class Queue:
                     break
             return found[:most]
 
-    def label_elsewhere(
-        self, words: Sequence[str], label: str, annotator: str, places: Sequence[Place] | None = None
-    ) -> list[str]:
-        """Give these words the label in all other places, or in those that are named: one step, which one undo takes
-        back. The rest of these sentences stays open. Returns the sentences."""
+    def label_places(self, places: Sequence[Place], label: str, annotator: str) -> list[str]:
+        """Give words the label in all these places: one step, which one undo takes back. The rest of these sentences
+        stays open. Returns the sentences."""
         with self.session.lock:
-            found = self.elsewhere(words, annotator) if places is None else places
             by_sentence: dict[str, list[Span]] = defaultdict(list)
-            for place in found:
+            for place in places:
                 by_sentence[place.sentence].append(Span(place.start, place.end, label))
             answers = [self._with_spans(identifier, spans, annotator) for identifier, spans in by_sentence.items()]
             if answers:
@@ -230,10 +233,16 @@ class Queue:
         done, known = self._counts(annotator)
         if besides is not None:
             done, known = done + 1, known + self.session.sentences[besides].held_back
+        return self._by_share(ordinary, held_back, done, known) or self._skipped(annotator)
+
+    def _by_share(self, ordinary: Iterator[str], held_back: Iterator[str], done: int, known: int) -> str | None:
+        """The next sentence, one held back whenever their share falls short: a steady share, from the first one on.
+
+        done: how many came before. known: how many of these are held back."""
         first, second = ordinary, held_back
-        if known < self.session.settings.held_back * (done + 1):  # a steady share, from the first sentence on
+        if known < self.session.settings.held_back * (done + 1):
             first, second = second, first
-        return next(first, None) or next(second, None) or self._skipped(annotator)
+        return next(first, None) or next(second, None)
 
     def _counts(self, annotator: str) -> tuple[int, int]:
         """How many sentences this annotator has done, and how many of them are held back."""
@@ -244,8 +253,7 @@ class Queue:
 
     def _waiting(self, annotator: str) -> Iterator[str]:
         """Sentences to learn from that nobody has answered, and that are on nobody else's screen."""
-        shown = {identifier for name, (identifier, _) in self._on_screen.items() if name != annotator}
-        shown |= {identifier for name, identifier in self._kept.items() if name != annotator}
+        shown = self._on_screens_of_others(annotator)
         seen: set[str] = set()
         for identifier in chain(self.order.first, self._random):
             if identifier in seen or identifier in shown or identifier not in self.session.sentences:
@@ -253,6 +261,14 @@ class Queue:
             seen.add(identifier)
             if not self._is_answered(identifier, annotator) and not self._is_taken(identifier):
                 yield identifier
+
+    def _on_screens_of_others(self, annotator: str) -> set[str]:
+        """What others see, or are about to see; those who went away see nothing."""
+        shown = [(name, identifier) for name, (identifier, _) in self._on_screen.items()] + list(self._kept.items())
+        return {identifier for name, identifier in shown if name != annotator and not self._is_away(name)}
+
+    def _is_away(self, annotator: str) -> bool:
+        return monotonic() - self._heard.get(annotator, float("-inf")) > AWAY
 
     def _waiting_held_back(self, annotator: str) -> Iterator[str]:
         """Each annotator gets them all, in the same order."""
@@ -283,15 +299,7 @@ def _touch(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def order_as_dict(order: Order) -> dict[str, Any]:
-    """An order as JSON holds it."""
-    spans = {
-        name: [[s.start, s.end, s.label, round(s.score, 4)] for s in own] for name, own in order.suggestions.items()
-    }
-    words = {name: [round(each, 3) for each in own] for name, own in order.words.items()}
-    return {"round": order.round, "first": list(order.first), "suggestions": spans, "words": words}
-
-
 def order_of(content: Mapping[str, Any]) -> Order:
-    spans = {name: tuple(ScoredSpan(*each) for each in own) for name, own in content["suggestions"].items()}
-    return Order(content["round"], content["first"], spans, content.get("words", {}))
+    """The order that `asdict` has made plain for a file."""
+    spans = {name: tuple(ScoredSpan(**each) for each in own) for name, own in content["suggestions"].items()}
+    return Order(content["round"], content["first"], spans, content["words"])

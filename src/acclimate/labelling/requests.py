@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from acclimate.data.answers import Answer, Guide
-from acclimate.data.problems import InputError
-from acclimate.labelling.queue import Place
-from acclimate.serving.requests import Message
+from acclimate.serving.bodies import Message
 
-Name = Annotated[str, Field(min_length=1, max_length=100)]
-Identifier = Annotated[str, Field(min_length=1, max_length=100)]
-SpanFields = Annotated[list[int | str], Field(min_length=3, max_length=3)]  # [first word, last word + 1, label]
-Words = Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(min_length=1, max_length=100)]
 _MOST = 10_000  # letters of a note, sentences of a step
+Name = Annotated[str, Field(min_length=1, max_length=100)]  # of a person, a label, a sentence
+Words = Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(min_length=1, max_length=100)]
+SpanFields = Annotated[tuple[int, int, str], Field(strict=False)]  # first word, last word + 1, label
+PlaceFields = Annotated[tuple[str, int, int], Field(strict=False)]  # sentence, first word, last word + 1
 
 
 class Asked(Message):
@@ -27,13 +25,13 @@ class Asked(Message):
 class NextRequest(Asked):
     """The sentence on the screen, or the one to show in its place."""
 
-    show: Identifier | None = None
+    show: Name | None = None
 
 
 class AnswerFields(Message):
     """One answer, as `data/answers.py` explains it."""
 
-    sentence: Identifier
+    sentence: Name
     status: Literal["done", "part", "skipped", "flagged"]
     spans: list[SpanFields] = Field([], max_length=_MOST)
     rejected: list[SpanFields] = Field([], max_length=_MOST)
@@ -43,11 +41,10 @@ class AnswerFields(Message):
     seen: Annotated[int, Field(ge=0)]
 
 
-class AnswersRequest(Asked):
+class AnswersRequest(NextRequest):
     """Answers that are one step, and the sentence that the page shows after them."""
 
     answers: Annotated[list[AnswerFields], Field(min_length=1, max_length=_MOST)]
-    show: Identifier | None = None
 
     @property
     def read(self) -> list[Answer]:
@@ -55,6 +52,8 @@ class AnswersRequest(Asked):
 
 
 class SearchRequest(Asked):
+    """Sentences that hold a text."""
+
     text: Annotated[str, Field(max_length=1_000)]
 
 
@@ -65,16 +64,10 @@ class ElsewhereRequest(Asked):
 
 
 class LabelElsewhereRequest(ElsewhereRequest):
-    """Give the words this label in these places, [sentence, first word, last word + 1]."""
+    """Give the words this label in these places."""
 
-    label: Annotated[str, Field(min_length=1, max_length=100)]
-    places: Annotated[
-        list[Annotated[list[int | str], Field(min_length=3, max_length=3)]], Field(min_length=1, max_length=_MOST)
-    ]
-
-    @property
-    def read(self) -> list[Place]:
-        return [Place(str(one[0]), *_numbers(one[1:])) for one in self.places]
+    label: Name
+    places: Annotated[list[PlaceFields], Field(min_length=1, max_length=_MOST)]
 
 
 class GuideRequest(Asked):
@@ -93,18 +86,4 @@ class GuideRequest(Asked):
 class ProgressRequest(Asked):
     """How far it is; of the sentence on the screen also whether it was changed elsewhere."""
 
-    sentence: Identifier | None = None
-
-
-class CorpusRequest(Asked):
-    """What was labelled, as a file."""
-
-    format: Literal["jsonl", "conll"] = "jsonl"
-    held_back: bool = False
-
-
-def _numbers(values: list[Any]) -> tuple[int, int]:
-    if not all(isinstance(value, int) for value in values):
-        raise InputError(f"a place needs two numbers of words, not {values}.")
-    start, end = values
-    return start, end
+    sentence: Name | None = None

@@ -17,8 +17,7 @@ from acclimate.data.readers.labelling import SessionContent, Stored, read_sessio
 from acclimate.data.soft_labels import ScoredSpan
 from acclimate.evaluation.significance import interval
 from acclimate.inference.predict import predict
-from acclimate.labelling.forecast import forecast
-from acclimate.labelling.queue import Order, order_as_dict, order_of
+from acclimate.labelling.queue import Order, order_of
 from acclimate.labelling.session import NO_START
 from acclimate.labelling.settings import LearningSettings, SessionSettings
 from acclimate.layout import ROUNDS
@@ -33,13 +32,14 @@ from acclimate.runs.train import train_run
 from acclimate.settings import UsageError, complete
 
 ORDER, FACTS = "order.json", "round.json"
+KEPT = 4  # rounds whose taggers are kept, for the acquisition that compares them
 _DIGITS = 4  # of a round's number in the name of its folder
 
 
 @dataclass(frozen=True)
 class Facts:
     """What a round found out, as the log keeps it. `held_back`: F1 on the sentences held back, with its 95 % interval,
-    and their number; `expected`: what the next sentences bring. None: not known yet."""
+    and their number; None: not known yet."""
 
     number: int
     answered: int  # sentences that somebody had labelled when it began, those held back included
@@ -47,7 +47,6 @@ class Facts:
     words: int
     seconds: float
     held_back: Mapping[str, Any] | None = None
-    expected: Mapping[str, Any] | None = None
     remark: str = ""  # why nothing was learnt
 
 
@@ -68,9 +67,8 @@ def learn_round(folder: Path, number: int, batch: int | None = None) -> Round:
     content = read_session(folder)
     settings = complete(SessionSettings, content.begun_with["settings"])
     taught, held_back = content.corpus(), content.corpus(held_back=True)
-    earlier = earlier_taggers(folder, content, settings.learning, number)
-    tagger, remark = _learnt(content, taught, earlier, settings)
-    every = [*earlier, (len(taught), tagger)] if tagger is not None and not remark else earlier
+    earlier = earlier_taggers(folder, content.begun_with["start"], number)
+    tagger, remark = _learnt(taught, earlier, settings)
     facts = Facts(
         number,
         len(taught) + sum(one.held_back for one in _labelled(content)),
@@ -78,24 +76,18 @@ def learn_round(folder: Path, number: int, batch: int | None = None) -> Round:
         taught.word_count,
         round(time.monotonic() - started, 1),
         remark=remark,
-        **_judged(held_back, every, tagger),
+        held_back=_judged(held_back, tagger),
     )
-    order = ordered(content, settings, tagger, [each for _, each in earlier], taught, number, batch)
-    _save(folder / ROUNDS / f"{number:0{_DIGITS}}", facts, order, None if remark else tagger)
+    order = ordered(content, settings, tagger, earlier, taught, number, batch)
+    _save(_place(folder, number), facts, order, None if remark else tagger)
     return Round(facts, order, tagger)
 
 
-def earlier_taggers(
-    folder: Path, content: SessionContent, settings: LearningSettings, before: int
-) -> list[tuple[int, Tagger]]:
-    """The tagger to start from and those of the rounds that are kept, the oldest first, with what they had learnt."""
-    start: str = content.begun_with["start"]
-    found = [] if start == NO_START else [(0, start_tagger(start))]
-    for number in finished_rounds(folder)[-settings.kept :]:
-        place = folder / ROUNDS / f"{number:0{_DIGITS}}"
-        if number < before and (place / "tagger.json").is_file():
-            found.append((read_facts(folder, number).learnt, Tagger.load(place)))
-    return found
+def earlier_taggers(folder: Path, start: str, before: int) -> list[Tagger]:
+    """The tagger to start from and those of the rounds that are kept, the oldest first."""
+    found = [] if start == NO_START else [start_tagger(start)]
+    places = [_place(folder, number) for number in finished_rounds(folder)[-KEPT:] if number < before]
+    return found + [Tagger.load(place) for place in places if (place / "tagger.json").is_file()]
 
 
 def start_tagger(start: str) -> Tagger:
@@ -119,29 +111,22 @@ def teach(start: Tagger | None, labelled: Corpus, settings: LearningSettings, se
     return outcome.tagger
 
 
-def _learnt(
-    content: SessionContent, taught: Corpus, earlier: Sequence[tuple[int, Tagger]], settings: SessionSettings
-) -> tuple[Tagger | None, str]:
+def _learnt(taught: Corpus, earlier: Sequence[Tagger], settings: SessionSettings) -> tuple[Tagger | None, str]:
     """The tagger of this round, or the last one with a remark why nothing was learnt."""
-    last = earlier[-1][1] if earlier else None
+    last = earlier[-1] if earlier else None
     if not len(taught):
         return last, "nothing is labelled yet"
     if last is None and not len(taught.labels):
         return None, "no span is labelled yet"
-    has_start = content.begun_with["start"] != NO_START
-    first = earlier[0][1] if has_start else None
-    return teach(last if settings.learning.warm else first, taught, settings.learning, settings.seed), ""
+    return teach(last, taught, settings.learning, settings.seed), ""
 
 
-def _judged(gold: Corpus, taggers: Sequence[tuple[int, Tagger]], tagger: Tagger | None) -> dict[str, Any]:
-    """F1 on the held-back sentences, and what the next sentences are expected to bring."""
+def _judged(gold: Corpus, tagger: Tagger | None) -> dict[str, Any] | None:
+    """F1 on the held-back sentences, as soon as it is known."""
     if tagger is None or not gold.label_counts:
-        return {}
-    answers = [predict(each, gold) for _, each in taggers]
+        return None
     found = interval(gold, predict(tagger, gold))
-    judged = {"f1": found.value, "low": found.low, "high": found.high, "sentences": len(gold)}
-    expected = forecast(gold, answers, [learnt for learnt, _ in taggers])
-    return {"held_back": judged, "expected": None if expected is None else expected.as_dict()}
+    return {"f1": found.value, "low": found.low, "high": found.high, "sentences": len(gold)}
 
 
 def ordered(
@@ -161,22 +146,10 @@ def ordered(
     if not waiting:
         return Order(number)
     text = Corpus(tuple(one.sentence for one in _sampled(pool, most, dice)))
-    acquisition = settings.acquisition
-    candidates = Candidates(
-        Corpus(tuple(one.sentence for one in waiting)),
-        tagger,
-        earlier,
-        taught,
-        text,
-        seed=dice.randrange(1 << 32),
-        passes=acquisition.passes,
-        dropout=acquisition.dropout,
-    )
-    ranked = ranking(candidates, acquisition, batch or 2 * settings.learning.every)
-    shown = waiting
-    if settings.suggest_held_back:
-        shown = [*waiting, *(one for one in content.sentences.values() if one.held_back and one.id not in through)]
-    spans, words = ({}, {}) if tagger is None else suggested(tagger, shown)
+    sentences, seed = Corpus(tuple(one.sentence for one in waiting)), dice.randrange(1 << 32)
+    candidates = Candidates(sentences, tagger, earlier, taught, text, seed, settings.acquisition)
+    ranked = ranking(candidates, batch or 2 * settings.learning.every)
+    spans, words = ({}, {}) if tagger is None else suggested(tagger, waiting)
     return Order(number, [waiting[place].id for place in ranked], spans, words)
 
 
@@ -205,13 +178,17 @@ def _labelled(content: SessionContent, parts: bool = True) -> list[Stored]:
 
 
 def _save(place: Path, facts: Facts, order: Order, tagger: Tagger | None) -> None:
-    documents = {ORDER: json.dumps(order_as_dict(order)), FACTS: json.dumps(asdict(facts), indent=1)}
+    documents = {ORDER: json.dumps(asdict(order)), FACTS: json.dumps(asdict(facts), indent=1)}
     if tagger is not None:
         tagger.save(place, **documents)
         return
     with atomic_folder(place) as aside:
         for name, document in documents.items():
             (aside / name).write_text(document)
+
+
+def _place(folder: Path, number: int) -> Path:
+    return folder / ROUNDS / f"{number:0{_DIGITS}}"
 
 
 def finished_rounds(folder: Path) -> list[int]:
@@ -221,14 +198,14 @@ def finished_rounds(folder: Path) -> list[int]:
 
 
 def read_facts(folder: Path, number: int) -> Facts:
-    return Facts(**json.loads((folder / ROUNDS / f"{number:0{_DIGITS}}" / FACTS).read_text()))
+    return Facts(**json.loads((_place(folder, number) / FACTS).read_text()))
 
 
 def read_order(folder: Path, number: int) -> Order:
-    return order_of(json.loads((folder / ROUNDS / f"{number:0{_DIGITS}}" / ORDER).read_text()))
+    return order_of(json.loads((_place(folder, number) / ORDER).read_text()))
 
 
-def prune(folder: Path, kept: int) -> None:
+def prune(folder: Path, kept: int = KEPT) -> None:
     """Remove all rounds but the last ones: their facts stand in the log."""
     for number in finished_rounds(folder)[:-kept]:
-        shutil.rmtree(folder / ROUNDS / f"{number:0{_DIGITS}}", ignore_errors=True)
+        shutil.rmtree(_place(folder, number), ignore_errors=True)

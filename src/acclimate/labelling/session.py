@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from types import TracebackType
 from typing import Any, Self
 
 import acclimate
@@ -20,7 +19,6 @@ from acclimate.data.readers.labelling import SessionContent, Stored, corpus_of, 
 from acclimate.data.readers.source import check_characters
 from acclimate.data.schemes import tags_from_spans
 from acclimate.data.writers.shared import atomic_file
-from acclimate.data.writing import write_corpus
 from acclimate.evaluation.agreement import AnnotatorAgreement, annotator_agreement
 from acclimate.labelling.log import Log, sync_folder
 from acclimate.labelling.settings import SessionSettings
@@ -31,26 +29,19 @@ from acclimate.spelling import argument, stderr_console
 
 Warn = Callable[[str], Any]
 _COLOURS = (
-    "#8dd3c7",
-    "#ffed6f",
-    "#bebada",
-    "#fb8072",
-    "#80b1d3",
-    "#fdb462",
-    "#b3de69",
-    "#fccde5",
-    "#ccebc5",
-    "#d9d9d9",
+    *("#8dd3c7", "#ffed6f", "#bebada", "#fb8072", "#80b1d3"),
+    *("#fdb462", "#b3de69", "#fccde5", "#ccebc5", "#d9d9d9"),
 )
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_FURTHEST = ("done", "part", "flagged", "skipped")
 NO_START = "none"  # in place of a tagger to start from
 
 
 class Conflict(ValueError):
     """An answer to a version that is not there any more: it was changed in another tab. Nothing was written."""
 
-    def __init__(self, what: str, seen: int, version: int, current: Answer | Guide | None) -> None:
-        self.seen, self.version, self.current = seen, version, current
+    def __init__(self, what: str, version: int, current: Answer | Guide | None) -> None:
+        self.version, self.current = version, current
         super().__init__(f"{what} was changed elsewhere since it was shown here. Look at the new version first.")
 
 
@@ -134,9 +125,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -176,7 +165,7 @@ class Session:
         with self.lock:
             version = self.state.guide_version
             if seen not in (None, version):
-                raise Conflict("The guide", seen or 0, version, self.guide)
+                raise Conflict("The guide", version, self.guide)
             check_guide(coloured(guide))
             _check_name(annotator)
             if lost := sorted(self._used_labels() - set(guide.labels)):
@@ -196,14 +185,13 @@ class Session:
         with self.lock:
             return corpus_of(self.sentences, self.state, held_back, annotator, self.name)
 
-    def write(self, path: str | Path, format: str | None = None, held_back: bool = False) -> list[Path]:
-        """Write this corpus to a file, in any format that has a place for its open words."""
-        return write_corpus(self.corpus(held_back), path, format)
-
     def progress(self, annotator: str | None = None) -> Progress:
         """How far an annotator is, or all together: a sentence then counts by its furthest answer."""
         with self.lock:
-            best = [found for found in map(self._furthest(annotator), self.state.answered) if found is not None]
+            best = []
+            for identifier in self.state.answered:
+                answers = [each for each in self.state.answers(identifier) if annotator in (None, each.annotator)]
+                best += sorted(answers, key=lambda each: _FURTHEST.index(each.status))[:1]
             done = [answer for answer in best if answer.status == "done"]
             counts = {status: sum(one.status == status for one in best) for status in ("part", "skipped", "flagged")}
             seconds = self.state.seconds
@@ -229,15 +217,6 @@ class Session:
                     pairs.append((done[0], done[1]))
             return annotator_agreement(pairs)
 
-    def _furthest(self, annotator: str | None) -> Callable[[str], Answer | None]:
-        order = ("done", "part", "flagged", "skipped")
-
-        def furthest(identifier: str) -> Answer | None:
-            answers = [each for each in self.state.answers(identifier) if annotator in (None, each.annotator)]
-            return min(answers, key=lambda each: order.index(each.status), default=None)
-
-        return furthest
-
     def _used_labels(self) -> set[str]:
         answers = [answer for identifier in self.state.answered for answer in self.state.answers(identifier)]
         return {span.label for answer in answers for span in answer.spans}
@@ -252,7 +231,7 @@ class Session:
         version = self.version(answer.sentence, answer.annotator)
         if answer.seen != version:
             current = self.state.answer(answer.sentence, answer.annotator)
-            raise Conflict("This sentence", answer.seen, version, current)
+            raise Conflict("This sentence", version, current)
         length = len(self.sentences[answer.sentence].sentence)
         tags_from_spans(answer.spans, length)  # refuses what overlaps or does not fit
         for span in (*answer.spans, *answer.rejected, *answer.open):

@@ -17,10 +17,6 @@ class LearningSettings(Settings):
     """Number of updates in a round."""
     share: float = Field(0.5, gt=0, le=1)
     """How far the weights go from where a round begins to where its updates lead, against forgetting."""
-    warm: bool = True
-    """Begin each round with the tagger of the round before; false: always with the one that the session began with."""
-    kept: int = Field(4, ge=1)
-    """Number of rounds whose taggers are kept: for acquisitions that compare them, and to tell what labels bring."""
     words_per_batch: int = Field(512, ge=1)
     """Number of words in a batch."""
 
@@ -32,8 +28,6 @@ class SessionSettings(Settings):
     """Random seed: of the sentences held back, of the sample, and of learning."""
     held_back: float = Field(0.2, ge=0, lt=1)
     """Share of the sentences that are never learnt: a random part, for an honest F1."""
-    suggest_held_back: bool = False
-    """Show the tagger's suggestions on these, too: who agrees with them too easily gets an F1 that is too high."""
     acquisition: AcquisitionSettings = AcquisitionSettings()
     """Which sentences come first."""
     learning: LearningSettings = LearningSettings()

@@ -113,7 +113,7 @@ def _label(session: Session, queue: Queue, gold: dict[str, Sentence], wanted: in
 def _take(session: Session, queue: Queue, begun: Round) -> None:
     session.note_round(asdict(begun.facts))
     queue.take(begun.order)
-    prune(session.folder, session.settings.learning.kept)
+    prune(session.folder)
 
 
 def _point(session: Session, begun: Round | None, test: Corpus | None, start: str) -> Point:

@@ -39,14 +39,7 @@ def choose(
     dice = Random(f"suggest {seed}")
     sampled = sorted(dice.sample(places, min(len(places), max(settings.sample, top))))
     pool = text.unlabelled().select(sampled)
-    candidates = Candidates(
-        pool,
-        tagger,
-        known=known,
-        text=text.unlabelled().select(sorted(dice.sample(places, min(len(places), settings.sample)))),
-        seed=dice.randrange(1 << 32),
-        passes=settings.passes,
-        dropout=settings.dropout,
-    )
-    chosen = pool.select(ranking(candidates, settings, top)[:top]) if len(pool) else pool
+    part = text.unlabelled().select(sorted(dice.sample(places, min(len(places), settings.sample))))
+    candidates = Candidates(pool, tagger, (), known, part, dice.randrange(1 << 32), settings)
+    chosen = pool.select(ranking(candidates, top)[:top]) if len(pool) else pool
     return Chosen(chosen, tagger.spans(chosen), len(text) - len(places))

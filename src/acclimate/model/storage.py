@@ -3,6 +3,7 @@ holds the SHA-256 of every file. Nothing in a folder is trusted: no pickles, no 
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -10,11 +11,16 @@ import shutil
 import stat
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without such locks
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:  # whoever only checks files does not wait for torch
     import torch
@@ -34,15 +40,34 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
     """Yield an empty folder; on leaving, seal it and move it to `folder`. Other files in `folder` stay."""
     folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
+    for stale in folder.parent.glob(f".{glob.escape(folder.name)}.????????.part"):
+        with suppress(OSError), _locked(stale):  # a process that was killed holds no lock any more
+            shutil.rmtree(stale)
     aside = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.part"
     aside.mkdir()
+    with ExitStack() as until_saved:
+        with suppress(OSError):
+            until_saved.enter_context(_locked(aside))
+        try:
+            yield aside
+            seal(aside)
+            _put_in_place(aside, folder)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder while it is used; an OSError where another process has it, or where there are no such locks."""
+    if fcntl is None:  # pragma: no cover
+        raise OSError("this system has no such locks")
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        yield aside
-        seal(aside)
-        _put_in_place(aside, folder)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def seal(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The taggers that are served, and the routes to them."""
+"""The taggers that are served, and the interface to them."""
 
 from __future__ import annotations
 
@@ -7,184 +7,173 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader
-from starlette.requests import Request
 from starlette.responses import Response
 
-from acclimate import __version__
-from acclimate.model.text_tagger import Entities
-from acclimate.serving.application import PAGE_STYLE, Routes, application, asset
+from acclimate.data.words import find_words
+from acclimate.serving.application import PAGE_STYLE, Application, Operation, Served, page_operations
 from acclimate.serving.batching import Batcher
-from acclimate.serving.errors import Json, too_slow, unknown_model
+from acclimate.serving.bodies import INLINE, Refusal
 from acclimate.serving.label_studio import (
     Interface,
     PredictAnswer,
     PredictRequest,
     SetupAnswer,
     SetupRequest,
-    WebhookAnswer,
     WebhookRequest,
     version_of,
 )
 from acclimate.serving.metrics import CONTENT_TYPE, Metrics
 from acclimate.serving.openapi import describe
-from acclimate.serving.requests import EntitiesRequest, TagsRequest, count_words, dumped, read_json
-from acclimate.serving.settings import AccessSettings, ServerSettings
+from acclimate.serving.requests import (
+    EntitiesAnswer,
+    EntitiesRequest,
+    HealthAnswer,
+    ModelsAnswer,
+    TagsAnswer,
+    TagsRequest,
+)
+from acclimate.serving.settings import ServerSettings
 from acclimate.serving.taggers import ServedTagger
 
 log = logging.getLogger("acclimate.serving")
 
 
-class Service:
-    """The taggers with their queues; it knows no routes."""
+class Service(Served):
+    """The taggers with their queues."""
 
     def __init__(self, taggers: Sequence[ServedTagger], settings: ServerSettings) -> None:
+        super().__init__(settings)
         self.taggers = {one.name: one for one in taggers}
         self.settings, self.metrics = settings, Metrics()
-        self.batchers = {
-            name: Batcher(name, settings, self.metrics, alone=one.reads_alone) for name, one in self.taggers.items()
-        }
-        self.is_ready = self.is_stopping = False
-        self.counted = self.metrics.request
+        self.batchers = {name: Batcher(one, settings, self.metrics) for name, one in self.taggers.items()}
 
-    @property
-    def access(self) -> AccessSettings:
-        return self.settings
-
-    def start(self) -> None:
-        for batcher in self.batchers.values():
-            batcher.start()
-        self.is_ready = True
-
-    def begin_to_stop(self) -> None:
-        """Take no more requests; those that are here go on for a while."""
-        self.is_stopping, self.is_ready = True, False
+    def counted(self, route: str, method: str, status: int, seconds: float) -> None:
+        self.metrics.request(route, method, status, seconds)
 
     def abandon(self) -> None:
         for batcher in self.batchers.values():
             batcher.abandon()
 
     def join(self, seconds: float) -> bool:
-        """Whether all threads have ended."""
         return all(batcher.join(seconds) for batcher in self.batchers.values())
 
+    @property
+    def first(self) -> ServedTagger:
+        """The tagger that answers where a request names none."""
+        return next(iter(self.taggers.values()))
+
     def tagger(self, name: str | None) -> ServedTagger:
-        if name is None:
-            return next(iter(self.taggers.values()))
-        if name not in self.taggers:
-            raise unknown_model(name, list(self.taggers))
-        return self.taggers[name]
+        if name is not None and name not in self.taggers:
+            known = ", ".join(self.taggers)
+            raise Refusal(404, "unknown_model", f"model: there is no {name!r} here, only {known}.")
+        return self.first if name is None else self.taggers[name]
 
-    async def entities(self, tagger: ServedTagger, texts: Sequence[str]) -> list[Entities]:
-        return await self._ask(tagger.name, tagger.entities, texts)
-
-    async def tags(self, tagger: ServedTagger, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        return await self._ask(tagger.name, tagger.tags, sentences)
-
-    async def _ask(self, name: str, ask: Callable[[Any], Any], contents: Sequence[Any]) -> list[Any]:
+    async def ask(self, tagger: ServedTagger, ask: Callable[[Any], Any], inputs: Sequence[Any]) -> list[Any]:
+        """What a method of the tagger answers to each input, by batches that requests share."""
         seconds = self.settings.request_seconds
         try:
             async with asyncio.timeout(seconds):
-                sizes = await count_words(contents, self.settings)
-                return await self.batchers[name].ask(ask, contents, sizes)
+                sizes = await self._count_words(inputs)
+                return await self.batchers[tagger.name].ask(ask, inputs, sizes)
         except TimeoutError:
-            raise too_slow(seconds) from None
+            message = f"No answer within {seconds:g} seconds. Send less text at once, or ask again in a while."
+            raise Refusal(503, "too_slow", message, {"Retry-After": "5"}) from None
+
+    async def _count_words(self, inputs: Sequence[str | Sequence[str]]) -> list[int]:
+        """The number of words of each text or sentence; a refusal where they are too many."""
+        most_texts, most_words = self.settings.max_texts, self.settings.max_words
+        if len(inputs) > most_texts:
+            raise Refusal(413, "too_many_texts", f"{len(inputs):,} texts at once; at most {most_texts:,} may be.")
+        is_short = sum(map(len, inputs)) <= INLINE
+        sizes = _sizes(inputs) if is_short else await asyncio.to_thread(_sizes, inputs)
+        if sum(sizes) > most_words:
+            message = f"{sum(sizes):,} words at once; at most {most_words:,} may be. Send less text at once."
+            raise Refusal(413, "too_many_words", message)
+        return sizes
 
 
-async def entities(service: Service, request: Request) -> Response:
-    asked = await read_json(request, EntitiesRequest, service.settings)
+def _sizes(inputs: Sequence[str | Sequence[str]]) -> list[int]:
+    return [len(find_words(one)) if isinstance(one, str) else len(one) for one in inputs]
+
+
+# the first lines of these docstrings describe the interface to its clients
+
+
+async def find_entities(service: Service, asked: EntitiesRequest) -> Any:
+    """The entities of a text, or of each of several texts."""
     tagger = service.tagger(asked.model)
-    found = [[_entity(each) for each in text] for text in await service.entities(tagger, asked.many)]
-    return Json({"model": tagger.name, "entities": found[0] if asked.is_one else found})
+    found = await service.ask(tagger, tagger.entities, asked.inputs)
+    return {"model": tagger.name, "entities": found[0] if asked.is_one else found}
 
 
-def _entity(entity: Any) -> dict[str, Any]:
-    score = min(1.0, max(0.0, entity.score))  # rounding may leave it a hair outside
-    return {"label": entity.label, "text": entity.text, "start": entity.start, "end": entity.end, "score": score}
-
-
-async def tags(service: Service, request: Request) -> Response:
-    asked = await read_json(request, TagsRequest, service.settings)
+async def tag_words(service: Service, asked: TagsRequest) -> Any:
+    """A tag for each word of sentences that are split already."""
     tagger = service.tagger(asked.model)
-    found = await service.tags(tagger, asked.many)
-    return Json({"model": tagger.name, "tags": found[0] if asked.is_one else found})
+    found = await service.ask(tagger, tagger.tags, asked.inputs)
+    return {"model": tagger.name, "tags": found[0] if asked.is_one else found}
 
 
-async def models(service: Service, request: Request) -> Response:
-    return Json({"models": [tagger.as_dict() for tagger in service.taggers.values()]})
+async def list_models(service: Service) -> Any:
+    """The taggers of this server."""
+    return {"models": [tagger.as_dict() for tagger in service.taggers.values()]}
 
 
-async def health(service: Service, request: Request) -> Response:
-    status = "UP" if service.is_ready else "DOWN"
-    about = {"status": status, "ready": service.is_ready, "model_class": "acclimate", "models": list(service.taggers)}
-    return Json(about, 200 if service.is_ready else 503)
+async def health(service: Service) -> Any:
+    """Whether requests are taken; Label Studio asks this, too."""
+    return {"status": "UP", "model_class": "acclimate", "models": list(service.taggers)}
 
 
-async def metrics(service: Service, request: Request) -> Response:
+async def metrics(service: Service) -> Response:
+    """Counters in the format of Prometheus."""
     waiting = {name: batcher.waiting for name, batcher in service.batchers.items()}
     return Response(service.metrics.render(waiting), media_type=CONTENT_TYPE)
 
 
-async def openapi(service: Service, request: Request) -> Response:
-    return Json(describe(service.settings))
+def description(service: Service) -> Any:
+    """This description."""
+    return describe(INTERFACE, service.settings)
 
 
-async def predict(service: Service, request: Request) -> Response:
-    """Label Studio asks for predictions."""
-    asked = await read_json(request, PredictRequest, service.settings)
-    tagger = service.tagger(None)
+async def predict(service: Service, asked: PredictRequest) -> Any:
+    """Label Studio: predictions for tasks."""
+    tagger = service.first
     interface = Interface.of(asked.label_config, tagger.tagger.labels)
     texts = [interface.text_of(task, number) for number, task in enumerate(asked.tasks)]
+    found = await service.ask(tagger, tagger.entities, texts)
     version = version_of(tagger.name)
-    results = [interface.prediction(found, version) for found in await service.entities(tagger, texts)]
-    left_out = interface.left_out(tagger.tagger.labels)
-    return Json(dumped(PredictAnswer(model_version=version, results=results, left_out=left_out)))
+    results = [interface.prediction(entities, version) for entities in found]
+    return PredictAnswer(model_version=version, results=results, left_out=interface.left_out)
 
 
-async def setup(service: Service, request: Request) -> Response:
-    """Label Studio connects. It sends no interface where a project has none yet."""
-    asked = await read_json(request, SetupRequest, service.settings)
-    tagger = service.tagger(None)
-    labels = tagger.tagger.labels
-    left_out = Interface.of(asked.interface, labels).left_out(labels) if asked.interface.strip() else []
+async def setup(service: Service, asked: SetupRequest) -> Any:
+    """Label Studio: a project is connected."""
+    left_out: list[str] = []
+    if asked.interface.strip():  # a project that is new has none yet
+        left_out = Interface.of(asked.interface, service.first.tagger.labels).left_out
     if left_out:
         log.warning("the labelling interface has no label for %s: these are left out", ", ".join(left_out))
-    return Json(dumped(SetupAnswer(model_version=version_of(tagger.name), left_out=left_out)))
+    return SetupAnswer(model_version=version_of(service.first.name), left_out=left_out)
 
 
-async def webhook(service: Service, request: Request) -> Response:
-    await read_json(request, WebhookRequest, service.settings)
-    return Json(dumped(WebhookAnswer(status="ok", message="Heard. This server does not learn from annotations.")))
+async def webhook(service: Service, asked: WebhookRequest) -> Any:
+    """Label Studio: something happened in a project; nothing is learnt from it."""
+    return {"status": "ok", "message": "Heard. This server does not learn from annotations."}
 
 
-async def page(service: Service, request: Request) -> Response:
-    environment = Environment(loader=PackageLoader("acclimate.serving", "page"), autoescape=True)
-    return Response(environment.get_template("page.html.j2").render(version=__version__), media_type="text/html")
+INTERFACE = (
+    Operation("/v1/entities", find_entities, EntitiesRequest, EntitiesAnswer, refusals=(404, 429)),
+    Operation("/v1/tags", tag_words, TagsRequest, TagsAnswer, refusals=(404, 429)),
+    Operation("/v1/models", list_models, answer=ModelsAnswer),
+    Operation("/health", health, answer=HealthAnswer, is_open=True),
+    Operation("/metrics", metrics, answer="text/plain"),
+    Operation("/openapi.json", description, answer="application/json", is_open=True),
+    Operation("/predict", predict, PredictRequest, PredictAnswer, refusals=(429,)),
+    Operation("/setup", setup, SetupRequest, SetupAnswer),
+    Operation("/webhook", webhook, WebhookRequest, "application/json"),
+)
+PAGE = page_operations("serving/page/page.html.j2", PAGE_STYLE, ["serving/page/dom.js", "serving/page/page.js"])
 
 
-# name → files of the package, and what they are
-_ASSETS = {
-    "page.css": ((*PAGE_STYLE, "serving/page/page.css"), "text/css"),
-    "page.js": (("serving/page/page.js",), "text/javascript"),
-    "icon.svg": (("serving/page/icon.svg",), "image/svg+xml"),
-}
-OPEN = {"/", "/health", "/openapi.json", *(f"/assets/{name}" for name in _ASSETS)}  # without a token: no text, no model
-
-ROUTES: Routes = {
-    "/v1/entities": ("POST", entities),
-    "/v1/tags": ("POST", tags),
-    "/v1/models": ("GET", models),
-    "/health": ("GET", health),
-    "/metrics": ("GET", metrics),
-    "/openapi.json": ("GET", openapi),
-    "/predict": ("POST", predict),
-    "/setup": ("POST", setup),
-    "/webhook": ("POST", webhook),
-    "/": ("GET", page),
-    **{f"/assets/{name}": ("GET", asset(*found)) for name, found in _ASSETS.items()},
-}
-
-
-def build_app(service: Service, hosts: Sequence[str] = (), token: str | None = None) -> Any:
+def build_app(service: Service, hosts: Sequence[str] = (), token: str | None = None) -> Application:
     """The whole application. `hosts` are the names that it answers to, any where there are none."""
-    return application(service, ROUTES, OPEN, hosts, token, "GET /openapi.json lists what there is.")
+    return Application(service, (*INTERFACE, *PAGE), hosts, token, "GET /openapi.json lists what there is.")

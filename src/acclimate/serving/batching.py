@@ -1,23 +1,24 @@
 """Batches of texts from concurrent requests: one queue and one thread for each tagger.
 
 A text is the unit: a request's texts may be in several batches, and a batch may hold texts of several requests. The
-thread runs the tagger; the event loop only puts texts in and takes answers out.
+thread only runs the tagger; everything else happens in the event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.serving.errors import Refusal, internal, stopping
+from acclimate.serving.bodies import Refusal, internal, stopping
 from acclimate.serving.metrics import Metrics
 from acclimate.serving.settings import ServerSettings
+from acclimate.serving.taggers import ServedTagger
 
 log = logging.getLogger("acclimate.serving")
 Ask = Callable[[Sequence[Any]], Sequence[Any]]  # inputs → an answer for each
@@ -38,44 +39,43 @@ class Waiting:
         return not self.answer.done()  # nobody waits any more once it is cancelled or refused
 
     def tell(self, answer: Any) -> None:
-        """From the worker's thread."""
-        try:
-            self.answer.get_loop().call_soon_threadsafe(_settle, self.answer, answer)
-        except RuntimeError:  # the loop is closed, and so nobody waits
-            log.debug("an answer came after the server had stopped")
-
-
-def _settle(future: asyncio.Future[Any], answer: Any) -> None:
-    if future.done():
-        return
-    if isinstance(answer, BaseException):
-        future.set_exception(answer)
-    else:
-        future.set_result(answer)
+        if self.is_wanted and isinstance(answer, Refusal):
+            self.answer.set_exception(answer)
+        elif self.is_wanted:
+            self.answer.set_result(answer)
 
 
 class Batcher:
-    """The queue of one tagger, and the thread that empties it."""
+    """The queue of one tagger, and the thread in which it works."""
 
-    def __init__(self, name: str, settings: ServerSettings, metrics: Metrics, alone: bool = False) -> None:
-        self.name, self.settings, self.metrics = name, settings, metrics
-        self._shares = settings.batching and not alone
+    def __init__(self, tagger: ServedTagger, settings: ServerSettings, metrics: Metrics) -> None:
+        self.name, self.settings, self.metrics = tagger.name, settings, metrics
+        self._most = 1 if tagger.reads_alone else settings.batch_words
         self._queue: deque[Waiting] = deque()
         self._words = 0  # that wait
         self._in_work: list[Waiting] = []
+        self._arrived = asyncio.Event()
         self._is_closed = False
-        self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._work, name=f"tagger {name}", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
+        self._worker: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, f"tagger {self.name}")
+        self._call: Future[Sequence[Any]] | None = None  # the last one of the tagger
 
     async def ask(self, ask: Ask, contents: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
         """The answer for each input. All inputs are taken in, or none."""
-        future, now = asyncio.get_running_loop().create_future, time.monotonic()
+        if self._is_closed:
+            raise stopping()
+        loop, most = asyncio.get_running_loop(), self.settings.queue_words
         pairs = zip(contents, sizes, strict=True)
-        asked = [Waiting(ask, one, max(1, size), future(), now) for one, size in pairs]
-        self._put(asked)
+        asked = [Waiting(ask, one, max(1, size), loop.create_future(), loop.time()) for one, size in pairs]
+        words = sum(one.words for one in asked)
+        if self._words and self._words + words > most:  # a long request alone is bounded by max_words
+            message = f"{self._words:,} words wait for {self.name} already, and at most {most:,} may."
+            raise Refusal(429, "queue_full", message, {"Retry-After": "1"})
+        self._queue.extend(asked)
+        self._words += words
+        self._arrived.set()
+        if self._worker is None:
+            self._worker = loop.create_task(self._work())
         try:
             return list(await asyncio.gather(*(one.answer for one in asked)))
         except BaseException:  # a failure, or the request was given up
@@ -85,74 +85,49 @@ class Batcher:
     @property
     def waiting(self) -> tuple[int, int]:
         """How many texts wait, and their words."""
-        with self._changed:
-            return len(self._queue), self._words
-
-    def _put(self, asked: list[Waiting]) -> None:
-        words = sum(one.words for one in asked)
-        with self._changed:
-            if self._is_closed:
-                raise stopping()
-            most = self.settings.queue_words
-            if self._words and self._words + words > most:  # a long request alone is bounded by max_words
-                message = f"{self._words:,} words wait for {self.name} already, and at most {most:,} may."
-                raise Refusal(429, "queue_full", message, {"Retry-After": "1"})
-            self._queue.extend(asked)
-            self._words += words
-            self._changed.notify()
+        return len(self._queue), self._words
 
     def _forget(self, asked: list[Waiting]) -> None:
         """Nobody waits for these any more: let them take no place in the queue."""
         for one in asked:
             one.answer.cancel()
-        with self._changed:
-            self._queue = deque(one for one in self._queue if one.is_wanted)
-            self._words = sum(one.words for one in self._queue)
+        self._queue = deque(one for one in self._queue if one.is_wanted)
+        self._words = sum(one.words for one in self._queue)
 
     def abandon(self) -> None:
-        """Refuse whatever still waits or is in work; from the thread of the event loop."""
-        with self._changed:
-            self._is_closed = True
-            left = [*self._queue, *self._in_work]
-            self._queue.clear()
-            self._words = 0
-            self._changed.notify()
-        for one in left:
-            _settle(one.answer, stopping())
+        """Refuse whatever still waits or is in work."""
+        self._is_closed = True
+        for one in (*self._queue, *self._in_work):
+            one.tell(stopping())
+        self._queue.clear()
+        self._words = 0
 
     def join(self, seconds: float) -> bool:
         """Whether the thread has ended within the time."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        self._thread.shutdown(wait=False)
+        return self._call is None or not wait([self._call], seconds).not_done
 
-    def _work(self) -> None:
-        while batch := self._next():
+    async def _work(self) -> None:
+        while True:
+            self._in_work = batch = await self._next()
             self.metrics.batch(self.name, len(batch), sum(one.words for one in batch))
-            try:
-                self._answer(batch)
-            finally:
-                with self._changed:
-                    self._in_work = []
+            for one, answer in zip(batch, await self._answers(batch), strict=True):
+                one.tell(answer)
+            self._in_work = []
 
-    def _next(self) -> list[Waiting]:
-        """The next batch; none when the queue is closed."""
-        with self._changed:
-            while True:
-                self._changed.wait_for(lambda: self._queue or self._is_closed)
-                if not self._queue:
-                    return []
-                if self._shares:
-                    self._wait_for_more()
-                if batch := self._taken():
-                    self._in_work = batch
-                    return batch
+    async def _next(self) -> list[Waiting]:
+        while True:
+            await self._arrival(lambda: bool(self._queue))
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._queue[0].since + self.settings.batch_wait_ms / 1000):
+                    await self._arrival(lambda: self._words >= self._most)
+            if batch := self._taken():
+                return batch
 
-    def _wait_for_more(self) -> None:
-        end = self._queue[0].since + self.settings.batch_wait_ms / 1000
-        while self._words < self.settings.batch_words and not self._is_closed:
-            left = end - time.monotonic()
-            if left <= 0 or not self._changed.wait(left):
-                return
+    async def _arrival(self, is_enough: Callable[[], bool]) -> None:
+        while not is_enough():
+            self._arrived.clear()
+            await self._arrived.wait()
 
     def _taken(self) -> list[Waiting]:
         """The first in the queue, and those behind it that ask the same and still fit in."""
@@ -160,8 +135,7 @@ class Batcher:
         words = 0
         while self._queue:
             first = self._queue[0]
-            full = batch and (not self._shares or words + first.words > self.settings.batch_words)
-            if first.is_wanted and (full or (batch and first.ask != batch[0].ask)):
+            if batch and first.is_wanted and (words + first.words > self._most or first.ask != batch[0].ask):
                 break
             self._queue.popleft()
             self._words -= first.words
@@ -170,16 +144,13 @@ class Batcher:
                 words += first.words
         return batch
 
-    def _answer(self, batch: list[Waiting]) -> None:
+    async def _answers(self, batch: list[Waiting]) -> Sequence[Any]:
+        """An answer for each, or a refusal."""
         try:
-            answers = batch[0].ask([one.content for one in batch])
+            self._call = self._thread.submit(batch[0].ask, [one.content for one in batch])
+            return await asyncio.wrap_future(self._call)
         except Exception as failure:
-            if len(batch) == 1:
-                log.error("%s could not tag a text of %d words", self.name, batch[0].words, exc_info=failure)
-                batch[0].tell(internal())
-                return
-            for one in batch:  # one bad text must not spoil the answers of others
-                self._answer([one])
-            return
-        for one, answer in zip(batch, answers, strict=True):
-            one.tell(answer)
+            if len(batch) > 1:  # one bad text must not spoil the answers of others
+                return [answer for one in batch for answer in await self._answers([one])]
+            log.error("%s could not tag a text of %d words", self.name, batch[0].words, exc_info=failure)
+            return [internal()]

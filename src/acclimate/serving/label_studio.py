@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 from pydantic import BaseModel, ConfigDict, Field
 
 from acclimate import __version__
-from acclimate.model.text_tagger import Entities
-from acclimate.serving.errors import Refusal
+from acclimate.serving.bodies import Refusal
 
 _LONGEST_CONFIG = 200_000  # characters
 _FORBIDDEN = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -80,14 +79,6 @@ class Prediction(BaseModel):
     result: list[Region]
 
 
-class PredictAnswer(BaseModel):
-    """A prediction for each task, in their order."""
-
-    model_version: str
-    results: list[Prediction]
-    left_out: list[str] = Field(description="Labels of the tagger that the labelling interface does not have.")
-
-
 class SetupAnswer(BaseModel):
     """Which tagger answers, and which of its labels the labelling interface does not have."""
 
@@ -95,11 +86,10 @@ class SetupAnswer(BaseModel):
     left_out: list[str]
 
 
-class WebhookAnswer(BaseModel):
-    """That the event was heard."""
+class PredictAnswer(SetupAnswer):
+    """A prediction for each task, in their order."""
 
-    status: str
-    message: str
+    results: list[Prediction]
 
 
 @dataclass(frozen=True)
@@ -110,6 +100,7 @@ class Interface:
     to_name: str
     variable: str  # of the task's data
     labels: Mapping[str, str]  # of the tagger → of Label Studio
+    left_out: list[str]  # labels of the tagger that it does not have
 
     @classmethod
     def of(cls, config: str, tagger_labels: Iterable[str]) -> Interface:
@@ -122,11 +113,10 @@ class Interface:
                 variable = _VARIABLE.fullmatch(texts[target].strip())
                 if variable is None:
                     raise _refused(f"the value of <Text name={target!r}> is no variable such as $text")
-                return cls(control.get("name", ""), target, variable[1], _mapping(control, tagger_labels))
+                labels = _mapping(control, tagger_labels)
+                left_out = [label for label in tagger_labels if label not in labels]
+                return cls(control.get("name", ""), target, variable[1], labels, left_out)
         raise _refused('it has no <Labels name="…" toName="…"> that points to a <Text name="…">')
-
-    def left_out(self, tagger_labels: Iterable[str]) -> list[str]:
-        return [label for label in tagger_labels if label not in self.labels]
 
     def text_of(self, task: Task, number: int) -> str:
         value: Any = task.data
@@ -137,21 +127,14 @@ class Interface:
             raise Refusal(422, "invalid_request", message)
         return value
 
-    def prediction(self, entities: Entities, version: str) -> Prediction:
-        regions = [
-            Region(
-                id=f"e{number}",
-                from_name=self.from_name,
-                to_name=self.to_name,
-                type="labels",
-                value=Value(
-                    start=each.start, end=each.end, text=each.text, labels=[self.labels[each.label]], score=each.score
-                ),
-                score=each.score,
-            )
-            for number, each in enumerate(entities)
-            if each.label in self.labels
-        ]
+    def prediction(self, entities: Sequence[Mapping[str, Any]], version: str) -> Prediction:
+        names = {"from_name": self.from_name, "to_name": self.to_name, "type": "labels"}
+        regions = []
+        for number, each in enumerate(entities):
+            if each["label"] in self.labels:
+                place = {name: each[name] for name in ("start", "end", "text", "score")}
+                value = Value(**place, labels=[self.labels[each["label"]]])
+                regions.append(Region(id=f"e{number}", **names, value=value, score=each["score"]))
         mean = sum(region.score for region in regions) / len(regions) if regions else 0.0
         return Prediction(model_version=version, score=mean, result=regions)
 

@@ -9,11 +9,12 @@ import socket
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from acclimate.serving.application import Served
+from acclimate.serving.application import Application, Served
+from acclimate.serving.bodies import Refusal
 from acclimate.serving.settings import AccessSettings
 from acclimate.settings import UsageError
 
@@ -66,21 +67,44 @@ def token_of(settings: AccessSettings) -> str | None:
     return token
 
 
+class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """A connection of which there may be only so many. One that says nothing is closed after a while."""
+
+    most: int  # connections of this server
+    seconds: float  # in which a request has to begin
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        seconds = self.seconds
+        if len(self.connections) >= self.most:
+            message = f"This server has {self.most:,} open connections already. Ask again in a while."
+            headers = {"Retry-After": "1", "Connection": "close"}
+            self.app = Refusal(503, "too_many_connections", message, headers).response()
+            seconds = 1.0  # to hear the refusal
+        super().connection_made(transport)
+        self.loop.call_later(seconds, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
 class Server(uvicorn.Server):
     """Ends well: no new requests, a bounded time for those that are here, exit code 0."""
 
-    def __init__(self, service: Served, app: Any, announce: Callable[[], None]) -> None:
+    def __init__(self, service: Served, app: Application, announce: Callable[[], None]) -> None:
         self.service, self.announce = service, announce
-        seconds = service.access.stop_seconds
+        access = service.access
+        bounds = {"most": access.max_connections, "seconds": access.body_seconds}
         super().__init__(
             uvicorn.Config(
                 app,
+                http=type("BoundedConnection", (Connection,), bounds),
                 log_level="warning",
                 access_log=False,
                 server_header=False,
                 lifespan="on",
                 ws="none",
-                timeout_graceful_shutdown=int(seconds) + 3,  # beyond what the service itself allows
+                timeout_graceful_shutdown=int(access.stop_seconds) + 3,  # beyond what the service itself allows
             )
         )
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -102,7 +126,7 @@ class Server(uvicorn.Server):
         asyncio.get_running_loop().call_later(self.service.access.stop_seconds, self.service.abandon)
 
 
-def serve(service: Served, app: Any, made: socket.socket, announce: Callable[[], None]) -> None:
+def serve(service: Served, app: Application, made: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until SIGTERM or Ctrl-C. `announce` is called when clients can connect."""
     Server(service, app, announce).run(sockets=[made])
     if not service.join(1.0):

@@ -16,6 +16,8 @@ class AccessSettings(Settings):
     """Greatest size of a request's body in bytes."""
     body_seconds: float = Field(20.0, gt=0)
     """Longest time in which the body of a request has to arrive, in seconds."""
+    max_connections: int = Field(500, ge=1)
+    """Greatest number of open connections; further ones are refused."""
     stop_seconds: float = Field(20.0, ge=0)
     """Longest time that a stopping server gives to the requests that it has, in seconds."""
     token_file: Path | None = None
@@ -33,10 +35,8 @@ class ServerSettings(AccessSettings):
     """Greatest number of texts, sentences or tasks in a request."""
     queue_words: int = Field(100_000, ge=1)
     """Greatest number of words that may wait for one tagger; further requests are asked to come again."""
-    batching: bool = True
-    """Whether texts of several requests may share a batch; compact taggers in 8 bits never share."""
     batch_words: int = Field(2_048, ge=1)
-    """Number of words at which a batch is full; a longer text is a batch of its own."""
+    """Number of words at which a batch is full; a longer text is a batch of its own; 1: every text is."""
     batch_wait_ms: float = Field(2.0, ge=0, le=1_000)
     """Longest time that a batch waits for further requests, in milliseconds."""
     request_seconds: float = Field(60.0, gt=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,18 @@ from acclimate.inference.loading import load_tagger, tagger_in
 from acclimate.inference.predict import predict
 from acclimate.layout import BEFORE
 from acclimate.model.storage import MANIFEST
-from acclimate.model.text_tagger import Entities, TextTagger
+from acclimate.model.text_tagger import Entity, TextTagger
 from acclimate.settings import UsageError
 
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
-_CARD_LINES = 6
 
 
 @dataclass(frozen=True)
 class ServedTagger:
-    """A tagger, how it is called, and what its folder says of it."""
+    """A tagger, how it is called, and the name of the one from which it was adapted."""
 
     name: str
     tagger: TextTagger
-    card: str = ""
     before: str | None = None
 
     @property
@@ -39,8 +37,10 @@ class ServedTagger:
         """Whether a text must have a batch of its own: 8-bit graphs scale numbers by all that is in a batch."""
         return isinstance(self.tagger, CompactTagger) and self.tagger.description.weights == "int8"
 
-    def entities(self, texts: Sequence[str]) -> list[Entities]:
-        return list(self.tagger.pipe(texts, batch_size=max(1, len(texts))))
+    def entities(self, texts: Sequence[str]) -> list[list[dict[str, Any]]]:
+        """Of each text, as JSON holds them."""
+        found = self.tagger.pipe(texts, batch_size=max(1, len(texts)))
+        return [[_as_dict(entity) for entity in entities] for entities in found]
 
     def tags(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """Of a sentence without words there are none."""
@@ -49,15 +49,19 @@ class ServedTagger:
         return [list(next(tagged).tags or ()) if words else [] for words in sentences]
 
     def as_dict(self) -> dict[str, Any]:
-        labels, kind = list(self.tagger.labels.names), self.tagger.labels.kind
+        """What the list of taggers says of it."""
         return {
             "name": self.name,
-            "labels": labels,
-            "kind": kind,
+            "labels": list(self.tagger.labels.names),
+            "kind": self.tagger.labels.kind,
             "form": self.form,
             "before": self.before,
-            "card": self.card,
         }
+
+
+def _as_dict(entity: Entity) -> dict[str, Any]:
+    score = min(1.0, max(0.0, entity.score))  # rounding may leave it a hair outside
+    return {"label": entity.label, "text": entity.text, "start": entity.start, "end": entity.end, "score": score}
 
 
 def load_taggers(specs: Sequence[str], device: str = "auto", before: bool = True) -> list[ServedTagger]:
@@ -70,7 +74,14 @@ def load_taggers(specs: Sequence[str], device: str = "auto", before: bool = True
                 f"{found[name]} and {place} would both be called {name}. Give one another name: other={place}"
             )
         found[name] = place
-    return [served for name, place in found.items() for served in _load(name, place, device, before)]
+    served = []
+    for name, place in found.items():
+        folder, beside = tagger_in(place), f"{name}/{BEFORE}"
+        has_before = before and (folder / BEFORE / MANIFEST).is_file()
+        served.append(ServedTagger(name, load_tagger(place, device), beside if has_before else None))
+        if has_before:
+            served.append(ServedTagger(beside, load_tagger(folder / BEFORE, device)))
+    return served
 
 
 def _named(spec: str) -> tuple[str, str]:
@@ -78,19 +89,3 @@ def _named(spec: str) -> tuple[str, str]:
     if match and not Path(spec).exists():
         return match[1], match[2]
     return Path(spec).resolve().name or spec, spec
-
-
-def _load(name: str, place: str, device: str, before: bool) -> Iterator[ServedTagger]:
-    folder = tagger_in(place)
-    other = folder / BEFORE
-    has_before = before and (other / MANIFEST).is_file()
-    beside = f"{name}/{BEFORE}" if has_before else None
-    yield ServedTagger(name, load_tagger(place, device), _card(folder), beside)
-    if beside is not None:
-        yield ServedTagger(beside, load_tagger(other, device), _card(other))
-
-
-def _card(folder: Path) -> str:
-    file = folder / "README.md"
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
-    return "\n".join([line for line in lines if line.strip()][:_CARD_LINES])

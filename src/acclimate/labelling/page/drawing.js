@@ -2,7 +2,9 @@
 // A sentence with its marks, drawn from data. Everything is set as text, never as HTML.
 labelling.drawing = (() => {
   const { spans } = labelling;
-  const { made } = labelling.panels;
+  const { at, made } = dom;
+  const { counted } = labelling.panels;
+  const ANSWERED = { done: "done already", part: "labelled in part", skipped: "was skipped", flagged: "is flagged" };
   const DOUBT = 0.05; // probability of a name from which on a word without a suggestion is underlined
 
   // a label's colour on the paper, and the ink that is read best on it
@@ -29,6 +31,8 @@ labelling.drawing = (() => {
   function sentence(place, shown) {
     const { item, marks } = shown;
     place.replaceChildren();
+    place.hidden = item === null;
+    if (!item) return;
     for (let word = 0; word < item.words.length; ) {
       const mark = spans.markAt(marks, word);
       const end = mark ? mark.end : word + 1;
@@ -69,5 +73,37 @@ labelling.drawing = (() => {
     return element;
   }
 
-  return { sentence, paint };
+  // what is said of the sentence, or why there is none
+  function facts(place, { item, marks }, isWaiting) {
+    place.replaceChildren();
+    const say = (text, className, name = "span") => place.append(made(name, text, className));
+    if (!item && isWaiting) say("The next sentence comes once your answers are saved.", "missing", "p");
+    else if (!item) say("Nothing is left to label. Everything that you answered is saved.", "missing", "p");
+    if (!item) return;
+    const { answer } = item;
+    const open = marks.filter((one) => one.state === "open").length;
+    if (item.heldBack) say("held back: for the score, never learnt", "badge open");
+    if (answer) say(ANSWERED[answer.status], "badge good");
+    if (open) say(`${counted(open, "suggestion")} undecided`, "badge open");
+    if (answer && answer.note) say(`Note: ${answer.note}`, "note");
+  }
+
+  // which buttons can be pressed; `mark`: the one that is selected
+  function buttons(place, { item, marks }, mark) {
+    const hasOpen = marks.some((one) => one.state === "open");
+    const isOff = {
+      "accept-all": !hasOpen,
+      "reject-all": !hasOpen,
+      accept: !mark || mark.state !== "open",
+      remove: !mark,
+      elsewhere: !mark || mark.state !== "set" || item.heldBack,
+      undo: false,
+      redo: false,
+    };
+    for (const button of place.querySelectorAll(".row button, .palette button")) {
+      button.disabled = isOff[button.id] ?? item === null;
+    }
+  }
+
+  return { sentence, facts, buttons, paint };
 })();

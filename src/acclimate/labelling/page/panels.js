@@ -1,15 +1,7 @@
 "use strict";
 // What stands around the sentence: dialogs. Everything is set as text, never as HTML.
 labelling.panels = (() => {
-  const at = (id) => document.getElementById(id);
-
-  function made(name, text, className, attributes = {}) {
-    const element = document.createElement(name);
-    if (text !== undefined && text !== null) element.textContent = text;
-    if (className) element.className = className;
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    return element;
-  }
+  const { at, made } = dom;
 
   function button(text, act, className) {
     const element = made("button", text, className, { type: "button" });
@@ -17,9 +9,8 @@ labelling.panels = (() => {
     return element;
   }
 
-  let onClose = null;
   // a dialog with a title, some elements and buttons; the first button is what Enter does
-  function open(title, body, buttons = [], { isFixed = false, closed = null } = {}) {
+  function open(title, body, buttons = [], { isFixed = false } = {}) {
     const dialog = at("dialog");
     if (dialog.open) close();
     at("dialog-title").textContent = title;
@@ -28,7 +19,6 @@ labelling.panels = (() => {
     at("dialog-buttons").hidden = buttons.length === 0;
     at("dialog-close").hidden = isFixed;
     dialog.dataset.fixed = isFixed ? "yes" : "";
-    onClose = closed;
     dialog.showModal();
     const first = at("dialog-body").querySelector("input, textarea, button, select");
     (first || at("dialog-buttons").firstElementChild || at("dialog-close")).focus();
@@ -42,12 +32,7 @@ labelling.panels = (() => {
     const dialog = at("dialog");
     at("dialog-close").addEventListener("click", close);
     dialog.addEventListener("cancel", (event) => dialog.dataset.fixed && event.preventDefault());
-    dialog.addEventListener("close", () => {
-      const told = onClose;
-      onClose = null;
-      if (told) told();
-      back();
-    });
+    dialog.addEventListener("close", back);
     dialog.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
       const main = at("dialog-buttons").querySelector("button.main");
@@ -55,27 +40,35 @@ labelling.panels = (() => {
     });
   }
 
+  // a field under its name; the dialog's body has both
+  function field(name, kind, attributes) {
+    const input = made(kind, null, "", attributes);
+    return [made("label", name, "", { for: attributes.id }), input];
+  }
+
+  // what a button of a dialog does: close it, and go on
+  const closing = (act) => () => {
+    close();
+    act();
+  };
+
   function askName(name, take) {
-    const input = made("input", null, "", { id: "your-name", maxlength: "100", autocomplete: "name", required: "" });
-    input.value = name;
-    const label = made("label", "Your name", "", { for: "your-name" });
+    const attributes = { id: "your-name", maxlength: "100", autocomplete: "name", required: "" };
+    const [label, input] = field("Your name", "input", attributes);
     const note = made("p", "It stands beside your answers. This browser keeps it.", "note");
-    const go = () => {
-      if (!input.value.trim()) return input.focus();
-      close();
-      take(input.value.trim());
-    };
-    open("Who labels?", [label, input, note], [["Begin", go]], { isFixed: !name });
+    input.value = name;
+    const go = closing(() => take(input.value.trim()));
+    const begin = () => (input.value.trim() ? go() : input.focus());
+    open("Who labels?", [label, input, note], [["Begin", begin]], { isFixed: !name });
   }
 
   function askToken(again) {
-    const input = made("input", null, "", { id: "token", type: "password", autocomplete: "off" });
-    const label = made("label", "Token of this server", "", { for: "token" });
-    const go = () => {
+    const attributes = { id: "token", type: "password", autocomplete: "off" };
+    const [label, input] = field("Token of this server", "input", attributes);
+    const go = closing(() => {
       sessionStorage.setItem("acclimate-token", input.value);
-      close();
       again();
-    };
+    });
     open("This server asks for a token", [label, input], [["Go on", go]], { isFixed: true });
   }
 
@@ -123,8 +116,8 @@ labelling.panels = (() => {
   }
 
   function search(ask, show) {
-    const input = made("input", null, "wide", { id: "search-text", type: "search", autocomplete: "off" });
-    const label = made("label", "Sentences that hold", "", { for: "search-text" });
+    const attributes = { id: "search-text", type: "search", autocomplete: "off" };
+    const [label, input] = field("Sentences that hold", "input", attributes);
     const found = made("ul", null, "hits");
     const said = made("p", null, "note", { role: "status" });
     let turn = 0;
@@ -144,53 +137,47 @@ labelling.panels = (() => {
 
   function hitRow(hit, show) {
     const row = made("li");
-    const go = button(hit.words.join(" "), () => {
-      close();
-      show(hit.id);
-    });
-    if (hit.status) go.append(made("small", ` ${{ done: "done", part: "in part", skipped: "skipped", flagged: "flagged" }[hit.status]}`));
+    const go = button(hit.words.join(" "), closing(() => show(hit.id)));
+    if (hit.status) go.append(made("small", ` ${hit.status === "part" ? "in part" : hit.status}`));
     row.append(go);
     return row;
   }
 
   function elsewhere(mark, words, places, apply) {
-    const boxes = [];
-    const rows = places.map((one, number) => {
-      const row = made("li");
-      const box = made("input", null, "", { type: "checkbox", id: `place-${number}` });
-      box.checked = true;
-      boxes.push(box);
-      const label = made("label", null, "", { for: `place-${number}` });
-      label.append(`${one.before.join(" ")} `, made("mark", one.words.join(" ")), ` ${one.after.join(" ")}`);
-      row.append(box, label);
-      return row;
-    });
+    const title = "The same words elsewhere";
+    if (!places.length) {
+      open(title, [made("p", `“${words.join(" ")}” stands in no other sentence that is left.`)], [["Good", close]]);
+      return;
+    }
     const list = made("ul", null, "places");
-    list.append(...rows);
+    for (const [number, one] of places.entries()) {
+      const box = made("input", null, "", { type: "checkbox", id: `place-${number}`, checked: "" });
+      const label = made("label", null, "", { for: box.id });
+      label.append(`${one.before.join(" ")} `, made("mark", one.words.join(" ")), ` ${one.after.join(" ")}`);
+      const row = made("li");
+      row.append(box, label);
+      list.append(row);
+    }
+    const chosen = () => places.filter((_, number) => at(`place-${number}`).checked).map((one) => one.place);
+    const says = (count) => `Label ${counted(count, "place")}`;
+    const go = closing(() => apply(chosen()));
     const about = `Set ${mark.label} on “${words.join(" ")}” in these places, too. The rest of their sentences stays open.`;
-    const go = () => {
-      close();
-      apply(places.filter((_, number) => boxes[number].checked).map((one) => one.place));
-    };
-    if (places.length) open("The same words elsewhere", [made("p", about), list], [[`Label ${counted(places.length, "place")}`, go], ["Cancel", close]]);
-    else open("The same words elsewhere", [made("p", `“${words.join(" ")}” stands in no other sentence that is left.`)], [["Good", close]]);
+    open(title, [made("p", about), list], [[says(places.length), go], ["Cancel", close]]);
     list.addEventListener("change", () => {
-      const count = boxes.filter((box) => box.checked).length;
-      at("dialog-buttons").firstElementChild.textContent = `Label ${counted(count, "place")}`;
+      at("dialog-buttons").firstElementChild.textContent = says(chosen().length);
     });
   }
 
   function flag(note, take) {
-    const area = made("textarea", note, "", { id: "flag-note", rows: "3", maxlength: "10000" });
-    const label = made("label", "What is wrong with this sentence?", "", { for: "flag-note" });
-    const go = () => {
-      close();
-      take(area.value);
-    };
+    const attributes = { id: "flag-note", rows: "3", maxlength: "10000" };
+    const [label, area] = field("What is wrong with this sentence?", "textarea", attributes);
+    area.value = note;
+    const go = closing(() => take(area.value));
     area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go();
     });
-    open("Flag", [label, area, made("p", "It is set aside, and not learnt. Ctrl + Enter flags it.", "note")], [["Flag it", go], ["Cancel", close]]);
+    const about = made("p", "It is set aside, and not learnt. Ctrl + Enter flags it.", "note");
+    open("Flag", [label, area, about], [["Flag it", go], ["Cancel", close]]);
   }
 
   function guide(found, isFixed, change) {
@@ -210,13 +197,15 @@ labelling.panels = (() => {
       return name;
     };
     found.labels.forEach(row);
-    const area = made("textarea", found.guidelines, "", { id: "guidelines", rows: "6" });
+    const [label, area] = field("Guidelines", "textarea", { id: "guidelines", rows: "6" });
+    area.value = found.guidelines;
     area.readOnly = isFixed;
-    const label = made("label", "Guidelines", "", { for: "guidelines" });
     const said = made("p", null, "note", { role: "alert" });
     const go = async () => {
-      const pairs = [...rows.children].map((item) => [item.children[1].value.trim(), item.children[0].value]).filter(([name]) => name);
-      const wanted = { labels: pairs.map(([name]) => name), colours: Object.fromEntries(pairs), guidelines: area.value };
+      const pairs = [...rows.children].map(({ children: [colour, name] }) => [name.value.trim(), colour.value]);
+      const named = pairs.filter(([name]) => name);
+      const labels = named.map(([name]) => name);
+      const wanted = { labels, colours: Object.fromEntries(named), guidelines: area.value };
       try {
         await change(wanted);
         close();
@@ -236,15 +225,13 @@ labelling.panels = (() => {
     const about = saved
       ? "Somebody saved another answer to this sentence under your name, in another tab perhaps. Saved is:"
       : "Your earlier answer to this sentence was taken back elsewhere. Saved is:";
-    const choose = (isMine) => () => {
-      close();
-      keep(isMine);
-    };
+    const choose = (isMine) => closing(() => keep(isMine));
     const buttons = [["Keep what is saved", choose(false)], ["Save mine instead", choose(true)]];
-    open("This sentence was changed elsewhere", [made("p", about), list, made("p", words.join(" "), "note")], buttons, { isFixed: true });
+    const body = [made("p", about), list, made("p", words.join(" "), "note")];
+    open("This sentence was changed elsewhere", body, buttons, { isFixed: true });
   }
 
   const counted = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 
-  return { at, made, button, open, close, listen, askName, askToken, help, search, elsewhere, flag, guide, conflict, counted };
+  return { button, open, close, listen, askName, askToken, help, search, elsewhere, flag, guide, conflict, counted };
 })();

@@ -1,7 +1,8 @@
 "use strict";
 // How far it is: counts, agreement, and what the tagger has learnt. Everything is set as text, never as HTML.
 labelling.progress = (() => {
-  const { at, made, counted } = labelling.panels;
+  const { at, made } = dom;
+  const { counted } = labelling.panels;
   const percent = (share) => (100 * share).toFixed(1);
 
   function show(found, isAlone) {
@@ -32,13 +33,7 @@ labelling.progress = (() => {
     const judged = found.rounds.filter((one) => one.held_back).pop();
     if (!judged) return [tile("–", `F1 on ${counted(found.all.held_back, "held-back sentence")}: after the next round`)];
     const { f1, low, high, sentences } = judged.held_back;
-    const tiles = [tile(percent(f1), `F1 on ${counted(sentences, "held-back sentence")}`, `[${percent(low)}, ${percent(high)}]`)];
-    if (judged.expected) {
-      const { more, gain, low: from, high: to } = judged.expected;
-      const sign = (value) => `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
-      tiles.push(tile(sign(gain), `F1 expected of the next ${more} sentences`, `[${sign(from)}, ${sign(to)}]`));
-    }
-    return tiles;
+    return [tile(percent(f1), `F1 on ${counted(sentences, "held-back sentence")}`, `[${percent(low)}, ${percent(high)}]`)];
   }
 
   function learnerLine({ learner, rounds }) {

@@ -8,26 +8,8 @@ labelling.server = (annotator, hear) => {
   let failures = 0;
   let memory = null; // the outbox, where the browser has no room for it
 
-  async function ask(path, body = {}) {
-    const headers = { "Content-Type": "application/json" };
-    const token = sessionStorage.getItem("acclimate-token");
-    if (token) headers.Authorization = `Bearer ${token}`;
-    let response;
-    try {
-      response = await fetch(`v1/${path}`, { method: "POST", headers, body: JSON.stringify({ annotator, ...body }) });
-    } catch {
-      throw Object.assign(new Error("The server does not answer. Is it still running?"), { status: 0 });
-    }
-    if (path === "corpus" && response.ok) return response.text();
-    let answer;
-    try {
-      answer = await response.json();
-    } catch {
-      throw Object.assign(new Error(`The server answered with status ${response.status} and no JSON.`), { status: 0 });
-    }
-    if (response.ok) return answer;
-    throw Object.assign(new Error(answer.error ? answer.error.message : `Status ${response.status}.`), { status: response.status, answer });
-  }
+  const token = () => sessionStorage.getItem("acclimate-token");
+  const ask = (path, body = {}) => dom.ask(`v1/${path}`, token(), { annotator, ...body });
 
   const place = () => `acclimate-outbox ${session} ${annotator}`;
   function outbox() {

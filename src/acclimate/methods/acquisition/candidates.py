@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus
 from acclimate.methods.acquisition.features import sentence_features
+from acclimate.methods.acquisition.settings import AcquisitionSettings
 from acclimate.model.text_tagger import TextTagger
 
 Scores = NDArray[np.float64]
@@ -33,8 +33,7 @@ class Candidates:
     known: Corpus = field(default_factory=lambda: Corpus(()))
     text: Corpus | None = None
     seed: int = 0
-    passes: int = 10  # of dropout
-    dropout: float = 0.2
+    settings: AcquisitionSettings = field(default_factory=AcquisitionSettings)
 
     @property
     def tagger_at_hand(self) -> TextTagger:
@@ -60,11 +59,6 @@ class Candidates:
     def known_features(self) -> NDArray[np.float32]:
         """The same of what is labelled."""
         return self._features[self._ends[1] :]
-
-    @cached_property
-    def known_labels(self) -> Counter[str]:
-        """How often each label occurs in what is labelled."""
-        return self.known.label_counts
 
     @property
     def _ends(self) -> tuple[int, int]:

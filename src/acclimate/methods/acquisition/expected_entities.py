@@ -2,6 +2,9 @@
 
 The sentences that a tagger is least sure about are often odd ones, and a tagger that is new to a domain is sure of the
 wrong things. What it expects to find names in teaches more at the beginning.
+
+By rare types an entity counts 1 / (1 + n), where n entities of its type are labelled. So one of a type that nobody has
+labelled yet counts most, and a type that is labelled a hundred times hardly counts.
 """
 
 from __future__ import annotations
@@ -19,6 +22,12 @@ from acclimate.methods.acquisition.candidates import Candidates, Scores
 def expected_entities(candidates: Candidates) -> Scores:
     tags = candidates.tagger_at_hand.tags
     return np.array([expected_counts(row, tags).sum() for row in candidates.marginals])
+
+
+def rare_types(candidates: Candidates) -> Scores:
+    tags, known = candidates.tagger_at_hand.tags, candidates.known.label_counts
+    worth = np.array([1 / (1 + known[label]) for label in labels_of(tags)])
+    return np.array([float(expected_counts(row, tags) @ worth) for row in candidates.marginals])
 
 
 def expected_counts(marginals: NDArray[Any], tags: Sequence[str]) -> NDArray[np.float64]:

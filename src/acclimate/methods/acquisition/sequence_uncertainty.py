@@ -2,6 +2,9 @@
 
 The log-probability of the best path is its score minus the log partition; divided by the number of words, so that long
 sentences are not taken for their length alone. The score is its negative.
+
+Density is a factor beside it (Settles and Craven 2008, "information density"): odd sentences that are like no other are
+not worth the reading. It is the mean similarity to the pool, so that what is learnt from a sentence helps many.
 """
 
 from __future__ import annotations
@@ -29,6 +32,16 @@ def sequence_uncertainty(candidates: Candidates) -> Scores:
         scores = np.stack([row for _, row in rows]).astype(np.float64)
         doubts[[number for number, _ in rows]] -= best_log_probabilities(chain, scores) / length
     return doubts
+
+
+def density(candidates: Candidates) -> Scores:
+    """The mean cosine with the sentences of the pool: one product, since a mean of products is a product of means."""
+    return np.asarray(candidates.features @ candidates.text_features.mean(0), np.float64)
+
+
+def dense_uncertainty(candidates: Candidates) -> Scores:
+    """Uncertainty times density, where a sentence like no other has none."""
+    return sequence_uncertainty(candidates) * np.maximum(density(candidates), 0.0)
 
 
 def best_log_probabilities(chain: TagChain, scores: NDArray[np.float64]) -> NDArray[np.float64]:

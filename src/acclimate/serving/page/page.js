@@ -1,7 +1,7 @@
 "use strict";
-// Everything that is shown is set as text, never as HTML.
+// A text, and the entities that the taggers find in it.
 (() => {
-  const at = (id) => document.getElementById(id);
+  const { at, made } = dom;
   const EXAMPLE =
     "Anna Schmidt works for Siemens in Munich. On Friday she met Tim Cook at the World Economic Forum in Davos " +
     "👋 and flew home from Zurich.";
@@ -10,36 +10,13 @@
   let answers = null; // of the last request, by tagger
   let busy = false;
 
-  function made(name, text, className) {
-    const element = document.createElement(name);
-    if (text !== undefined) element.textContent = text;
-    if (className) element.className = className;
-    return element;
-  }
-
   async function asked(path, body) {
-    const headers = {};
-    if (at("token").value) headers.Authorization = `Bearer ${at("token").value}`;
-    if (body) headers["Content-Type"] = "application/json";
-    let response;
     try {
-      response = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
-    } catch {
-      throw new Error("The server does not answer. Is it still running?");
-    }
-    let answer = null;
-    try {
-      answer = await response.json();
-    } catch {
-      throw new Error(`The server answered with status ${response.status} and no JSON.`);
-    }
-    if (response.status === 401) at("token-row").hidden = false;
-    if (!response.ok) {
-      const failure = new Error(answer.error ? answer.error.message : `The server answered with status ${response.status}.`);
-      failure.status = response.status;
+      return await dom.ask(path, at("token").value, body);
+    } catch (failure) {
+      if (failure.status === 401) at("token-row").hidden = false;
       throw failure;
     }
-    return answer;
   }
 
   function showProblem(failure) {
