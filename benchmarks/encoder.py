@@ -13,7 +13,6 @@ wheel  how large the package is
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import statistics
@@ -21,28 +20,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from shared import (
-    ADVICE,
-    PACKAGES,
-    System,
-    find,
-    in_turns,
-    markdown,
-    parse_known,
-    parser,
-    processor,
-    start_rivals,
-    timed,
-    work,
-    write_json,
-)
+from rivals import ADVICE, PACKAGES, Worker, tagging_worker, time_taggers, work
+from shared import alone, find, in_turns, machine, markdown, parse_known, parser, timed, write_json
 
 PARTS = ("pos", "speed", "wheel")
 THREADS = 2  # for everything that is timed
@@ -89,7 +73,7 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
         "parameters": sum(weight.numel() for weight in build().encoder.parameters()),
         "words_per_second": {way: statistics.median(own) for way, own in speeds.items()},
         "best": {way: max(own) for way, own in speeds.items()},
-        "machine": machine(),
+        "machine": machine(THREADS),
     }
 
 
@@ -99,23 +83,14 @@ def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
 
     gold = read_corpus(find(options.data, "ud_en_ewt", "test"), labels="plain")
     tags = [tag for sentence in gold for tag in sentence.tags or ()]
-    taggers: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        job = {"tagger": options.pos_tagger, "text": [sentence.words for sentence in gold]}
-        (Path(folder) / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        rivals, remarks = start_rivals(__file__, SYSTEMS, options, folder, THREADS)
-        answers = in_turns({rival.name: rival.ask for rival in rivals}, options.rounds)
-        for rival in rivals:
-            rival.stop()
-            speeds = [len(tags) / answer["seconds"] for answer in answers[rival.name]]
-            right = sum(map(str.__eq__, answers[rival.name][-1]["found"], tags))
-            about = {"description": rival.description, "accuracy": 100 * right / len(tags)}
-            taggers[rival.name] = {**about, "words_per_second": statistics.median(speeds), "best": max(speeds)}
-    return {"part": "pos", "words": len(tags), "taggers": taggers, "remarks": remarks, "machine": machine()}
-
-
-def machine() -> str:
-    return f"{processor()}, {THREADS} threads of {os.cpu_count()}, load {os.getloadavg()[0]:.1f}"
+    job = {"tagger": options.pos_tagger, "text": [sentence.words for sentence in gold]}
+    timed_taggers, remarks = time_taggers(__file__, SYSTEMS, options, THREADS, job, len(tags))
+    taggers = {}
+    for name, own in timed_taggers.items():
+        right, speeds = sum(map(str.__eq__, own["found"], tags)), own["words_per_second"]
+        about = {"description": own["description"], "accuracy": 100 * right / len(tags)}
+        taggers[name] = {**about, "words_per_second": statistics.median(speeds), "best": max(speeds)}
+    return {"part": "pos", "words": len(tags), "taggers": taggers, "remarks": remarks, "machine": machine(THREADS)}
 
 
 def weigh_wheel() -> dict[str, Any]:
@@ -147,7 +122,7 @@ def show_speed(result: dict[str, Any]) -> str:
 def main() -> None:
     options = arguments()
     if options.worker:
-        work(SYSTEMS[options.worker], options.job)
+        work(SYSTEMS[options.worker])
         return
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # as the command line has it; read when torch is imported
     results = []
@@ -155,9 +130,7 @@ def main() -> None:
         results.append(compare_parts_of_speech(options))
         print(f"{show_pos(results[-1])}\n")
     if "speed" in options.parts:
-        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            timing = (options.data, options.encoder, options.sentences, options.rounds)
-            results.append(pool.submit(time_encoder, *timing).result())
+        results.append(alone(time_encoder, options.data, options.encoder, options.sentences, options.rounds))
         print(f"{show_speed(results[-1])}\n")
     if "wheel" in options.parts:
         results.append(weigh_wheel())
@@ -168,7 +141,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "encoder spacy-python json worker job",
+        "encoder spacy-python json worker",
         data=".",
         parts=list(PARTS),
         sentences=(500, "how many of the test sentences `speed` reads"),
@@ -178,7 +151,7 @@ def arguments() -> argparse.Namespace:
     return parse_known(made, parts=PARTS)
 
 
-def acclimate_tagger(job: dict[str, Any]) -> System:
+def acclimate_tagger(job: dict[str, Any]) -> Worker:
     import torch
 
     from acclimate.data.corpus import Corpus, Sentence
@@ -187,7 +160,7 @@ def acclimate_tagger(job: dict[str, Any]) -> System:
     torch.set_num_threads(THREADS)
     corpus = Corpus.of(Sentence(tuple(words)) for words in job["text"])
     tagger = part_of_speech_tagger(job["tagger"])
-    return System(
+    return tagging_worker(
         f"torch {torch.__version__}, {job['tagger']}",
         fresh=lambda: corpus,
         tag=lambda text, _: tagger.tag(text),
@@ -195,7 +168,7 @@ def acclimate_tagger(job: dict[str, Any]) -> System:
     )
 
 
-def spacy_tagger(job: dict[str, Any]) -> System:
+def spacy_tagger(job: dict[str, Any]) -> Worker:
     """Only what the universal tags need."""
     import spacy
 
@@ -203,7 +176,7 @@ def spacy_tagger(job: dict[str, Any]) -> System:
     if package is None:
         sys.exit(f"spaCy has none of {', '.join(PACKAGES)}; {ADVICE['spacy-package']}")
     nlp = spacy.load(package, enable=["tok2vec", "tagger", "attribute_ruler"])
-    return System(
+    return tagging_worker(
         f"{spacy.__version__}: {package} {nlp.meta['version']}",
         fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
         tag=lambda docs, setting: list(nlp.pipe(docs, **setting)),
