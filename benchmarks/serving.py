@@ -33,7 +33,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from shared import markdown, parse_known, parser, processor, show
+from shared import (
+    alone,
+    export_general,
+    markdown,
+    parse_known,
+    parser,
+    pipeline_of_general,
+    processor,
+    read_rows,
+    show,
+    write_rows,
+)
 
 SYSTEMS = ("batched", "unbatched", "compact", "pipeline")
 WARM_UP_SECONDS = 2.0
@@ -57,63 +68,55 @@ class Server:
 
 def main() -> None:
     options = arguments()
-    if options.client:
-        print(json.dumps(asyncio.run(load(options.client, options.clients[0], options.seconds, options.job))))
-    elif options.worker:
+    if options.worker:
         serve_pipeline()
-    else:
-        out = Path(options.out)
-        if not out.is_file():
-            out = measure(options, out)
-        rows = [json.loads(line) for line in out.read_text().splitlines()]
-        show(table(rows), options.table)
+        return
+    out = Path(options.out)
+    if not out.is_file():
+        out.mkdir(parents=True, exist_ok=True)
+        about = {"machine": processor(), "cores": os.cpu_count()}
+        about |= {"threads": options.threads, "seconds": options.seconds}
+        rows = [{**row, **about} for row in measured(options)]
+        out /= "results.jsonl"
+        write_rows(out, rows)
+    show(table(read_rows(out)), options.table)
 
 
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "out table worker job",
+        "table worker",
+        out=("", "a folder, where the rows are kept; or a file of rows to show"),
         seconds=(60.0, "how long each load lasts"),
         clients=[1, 8, 64],
         rounds=(1, "how often the systems take turns"),
         threads=(os.cpu_count() or 1, "of each server"),
         texts=(400, "how many different texts"),
         systems=list(SYSTEMS),
-        client=("", argparse.SUPPRESS),
     )
-    for action in made._actions:
-        action.required = False  # a process of the benchmark's own has no --out
     options = parse_known(made, systems=SYSTEMS)
-    if not (options.out or options.client or options.worker):
+    if not (options.out or options.worker):
         made.error("--out DIR: where the rows are kept")
     return options
 
 
-def measure(options: argparse.Namespace, out: Path) -> Path:
-    """The file of rows: one for each system, number of clients and round."""
-    out.mkdir(parents=True, exist_ok=True)
-    job = out / "texts.json"
-    job.write_text(json.dumps(texts(options.texts)), encoding="utf-8")
-    rows: list[dict[str, Any]] = []
+def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for each system, number of clients and round."""
+    bodies = [json.dumps({"text": text}).encode() for text in texts(options.texts)]
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        servers = [
-            stack.enter_context(started(name, Path(folder), options.threads)) for name in usable(options.systems)
-        ]
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        servers = [stack.enter_context(started(name, folder, options.threads)) for name in usable(options.systems)]
         for server in servers:
-            ask(server, 4, WARM_UP_SECONDS, job)
+            alone(ask, server.url, 4, WARM_UP_SECONDS, bodies)
         start = {server.name: server.megabytes for server in servers}
         for round_ in range(options.rounds):
             for clients in options.clients:
                 for server in servers:
-                    row = ask(server, clients, options.seconds, job)
+                    found = alone(ask, server.url, clients, options.seconds, bodies)
                     memory = {"megabytes_at_start": start[server.name], "megabytes": server.megabytes}
-                    rows.append({"system": server.name, "clients": clients, "round": round_, **row, **memory})
-                    print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    file = out / "results.jsonl"
-    about = {"machine": processor(), "cores": os.cpu_count(), "threads": options.threads, "seconds": options.seconds}
-    file.write_text("".join(json.dumps({**row, **about}) + "\n" for row in rows))
-    return file
+                    row = {"system": server.name, "clients": clients, "round": round_, **found, **memory}
+                    print(json.dumps(row), file=sys.stderr, flush=True)
+                    yield row
 
 
 def texts(count: int) -> list[str]:
@@ -143,7 +146,7 @@ def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
     if name == "unbatched":
         words += ["--set", "serve.batching=false"]
     elif name == "compact":
-        words[4] = f"general={exported(folder)}"
+        words[4] = f"general={export_general(folder / 'compact')}"
     elif name == "pipeline":
         words = [sys.executable, __file__, "--worker", name]
     env = os.environ | {"OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": "300", "TOKENIZERS_PARALLELISM": "false"}
@@ -153,33 +156,21 @@ def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
         url = process.stdout.readline().partition(" ")[0]
         if not url.startswith("http"):
             raise SystemExit(f"{name} did not start.")
-        yield Server(name, url, process)
+        yield Server(name, url + PATHS.get(name, "/v1/entities"), process)
     finally:
         process.terminate()
         process.wait()
 
 
-def exported(folder: Path) -> Path:
-    from acclimate import Tagger, export_onnx, load_bundled
-
-    export_onnx(Tagger.load("general"), folder / "compact", load_bundled("news").dev)
-    return folder / "compact"
-
-
-def ask(server: Server, clients: int, seconds: float, job: Path) -> dict[str, Any]:
+def ask(url: str, clients: int, seconds: float, bodies: list[bytes]) -> dict[str, Any]:
     """What so many clients got within the time."""
-    url = server.url + PATHS.get(server.name, "/v1/entities")
-    given = ["--client", url, "--clients", str(clients), "--seconds", str(seconds), "--job", str(job)]
-    done = subprocess.run([sys.executable, __file__, *given], stdout=subprocess.PIPE, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    return asyncio.run(load(url, clients, seconds, bodies))
 
 
-async def load(url: str, clients: int, seconds: float, job: Path) -> dict[str, Any]:
+async def load(url: str, clients: int, seconds: float, bodies: list[bytes]) -> dict[str, Any]:
     """Ask from so many connections at once, each as soon as it has its answer."""
     host, _, rest = url.removeprefix("http://").partition(":")
     port, _, path = rest.partition("/")
-    bodies = [json.dumps({"text": text}).encode() for text in json.loads(job.read_text(encoding="utf-8"))]
     head = f"POST /{path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: "
     requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
     times: list[float] = []
@@ -228,12 +219,8 @@ def serve_pipeline() -> None:
 
     import uvicorn
     from fastapi import Body, FastAPI
-    from transformers import pipeline
 
-    model, tokenizer = plain_model()
-    find = pipeline(
-        "token-classification", model=model, tokenizer=tokenizer, aggregation_strategy="first", device="cpu"
-    )
+    find = pipeline_of_general()
     app = FastAPI()
 
     @app.post("/entities")
@@ -245,27 +232,6 @@ def serve_pipeline() -> None:
     made.listen(128)
     print(f"http://127.0.0.1:{made.getsockname()[1]} serves a pipeline", flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run([made])
-
-
-def plain_model() -> tuple[Any, Any]:
-    """General's weights as a token classifier of transformers."""
-    import torch
-    from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
-
-    from acclimate import Tagger
-    from acclimate.model.shipped import shipped_tagger_path
-
-    tagger: Any = Tagger.load("general")
-    folder = shipped_tagger_path("general") / "encoder"
-    names = dict(enumerate(tagger.tags))
-    config = AutoConfig.from_pretrained(folder, num_labels=len(names), id2label=names)
-    model = AutoModelForTokenClassification.from_config(config)
-    missing, unexpected = model.base_model.load_state_dict(tagger.encoder.model.state_dict(), strict=False)
-    assert not [name for name in (*missing, *unexpected) if "pooler" not in name], (missing, unexpected)
-    with torch.no_grad():
-        model.classifier.weight.copy_(tagger.scores.weight)
-        model.classifier.bias.copy_(tagger.scores.bias)
-    return model.eval(), AutoTokenizer.from_pretrained(folder)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
