@@ -5,12 +5,13 @@
 Bundled corpora, a few updates, one seed, on a CPU: what comes out says that a runner runs, and nothing about a paper.
 The sizes are such that every training learns something. A cell at zero, or two rows that say the same, can therefore be
 a runner that is wired wrongly: the page names them, and the script then ends with exit code 1.
-A runner that is done is a line of DIR/results.jsonl and is not done again; trainings of one that was cut off are kept,
-too. `--minutes`: no runner is begun after that. Every page, CSV file and picture is in DIR.
+A runner that is done has a file in DIR/rows and is not done again; trainings of one that was cut off are kept, too.
+`--minutes`: no runner is begun after that. Every page, CSV file and picture is in DIR.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import sys
@@ -19,7 +20,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from shared import markdown, parser, show
+from shared import finish_jobs, markdown, parser, rows_of, show
 
 HEAD = """# Every table at small scale
 
@@ -32,30 +33,21 @@ figures in the page that the runner wrote. The script continues where it stopped
 
 
 def main() -> None:
-    options = parser(__doc__, "out jobs minutes table", only="").parse_args()
-    out = Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
-    results = out / "results.jsonl"
-    rows = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.is_file() else []
     from acclimate.reproduction.table import all_tables, find_table
 
+    options = parser(__doc__, "out jobs minutes table", only="").parse_args()
+    out = Path(options.out)
     wanted = [find_table(name).name for name in options.only.split(",")] if options.only else list(all_tables())
-    done = {row["id"] for row in rows if row["exit"] == 0}
-    started = time.monotonic()
-    for name in (name for name in wanted if name not in done):
-        if time.monotonic() - started > 60 * options.minutes:
-            print("The time is up; the same command goes on.", file=sys.stderr)
-            break
-        row = run(name, out, options.jobs)
-        rows = [one for one in rows if one["id"] != name] + [row]
-        results.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), encoding="utf-8")
-        print(f"{name}: exit {row['exit']}, {row['seconds']} s", file=sys.stderr, flush=True)
+    # each runner has so many trainings at once, and may use what those before it have trained
+    one_by_one = argparse.Namespace(jobs=1, minutes=options.minutes)
+    finish_jobs({f"{name}.jsonl": (name, out, options.jobs) for name in wanted}, run, out, one_by_one)
+    rows = rows_of(out)
     show(page(rows), options.table)
     if any(row["zero"] or row["alike"] for row in rows):
         sys.exit(1)
 
 
-def run(name: str, out: Path, jobs: int) -> dict[str, Any]:
+def run(name: str, out: Path, jobs: int) -> list[dict[str, Any]]:
     from typer.testing import CliRunner
 
     from acclimate.cli.main import app
@@ -63,19 +55,19 @@ def run(name: str, out: Path, jobs: int) -> dict[str, Any]:
     began = time.monotonic()
     command = ["papers", "reproduce", name, "--scale", "small", "--out", str(out), "--jobs", str(jobs), "--quiet"]
     done = CliRunner().invoke(app, command)
-    last = "" if done.exit_code == 0 else (done.output.strip().splitlines() or [repr(done.exception)])[-1]
-    row = {"id": name, "exit": done.exit_code, "seconds": round(time.monotonic() - began, 1), "error": last}
-    return {**row, "shown": first_line(out, name), **findings(out / f"{name}.csv")}
+    if done.exit_code:
+        raise RuntimeError(f"exit {done.exit_code}: {(done.output.strip().splitlines() or [repr(done.exception)])[-1]}")
+    row = {"id": name, "seconds": round(time.monotonic() - began, 1), "shown": first_line(out / f"{name}.md")}
+    return [{**row, **findings(out / f"{name}.csv")}]
 
 
 def findings(file: Path) -> dict[str, Any]:
     """How many cells a table has, which of them are at zero, and which rows have the same figures everywhere."""
     cells: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
-    if file.is_file():
-        with file.open(encoding="utf-8") as lines:
-            for line in csv.DictReader(lines):
-                if line["mean"] and not line["measure"].startswith("change"):
-                    cells[line["measure"], line["row"], line["column"]][line["figure"]] = float(line["mean"])
+    with file.open(encoding="utf-8") as lines:
+        for line in csv.DictReader(lines):
+            if line["mean"] and not line["measure"].startswith("change"):
+                cells[line["measure"], line["row"], line["column"]][line["figure"]] = float(line["mean"])
     zero = [" | ".join(place) for place, figures in cells.items() if not any(figures.values())]
     rows: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (measure, row, column), figures in cells.items():
@@ -84,20 +76,13 @@ def findings(file: Path) -> dict[str, Any]:
     for row, columns in rows.items():
         if any(value for figures in columns.values() for value in figures.values()):  # zeros are named already
             same[json.dumps(columns, sort_keys=True)].append(row)
-    return {
-        "cells": len(cells),
-        "zero": zero,
-        "alike": [" = ".join(names) for names in same.values() if len(names) > 1],
-    }
+    alike = [" = ".join(names) for names in same.values() if len(names) > 1]
+    return {"cells": len(cells), "zero": zero, "alike": alike}
 
 
-def first_line(out: Path, name: str) -> str:
+def first_line(page: Path) -> str:
     """Names and figures of the first row of the page, as words."""
-    page = out / f"{name}.md"
-    text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
-    if len(lines) < 2:
-        return ""
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     head, row = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[:2])
     pairs = [f"{place} {figure}" for place, figure in zip(head[1:], row[1:], strict=False) if figure]
     return f"{row[0]}: {'; '.join(pairs[:4])}{' …' if len(pairs) > 4 else ''}"
@@ -112,13 +97,11 @@ def page(rows: list[dict[str, Any]]) -> str:
         row = by_table.get(table.name)
         cells = ["", "not run", "", "", ""]
         if row is not None:
-            state = "passed" if row["exit"] == 0 else f"exit {row['exit']}: {row['error']}"
             zero, alike = f"{len(row['zero'])} of {row['cells']}", str(len(row["alike"]))
-            cells = [row["seconds"], state, zero, alike, row["shown"]]
+            cells = [row["seconds"], "passed", zero, alike, row["shown"]]
         lines.append([table.name, f"{table.paper}, {table.shows}: {table.title}", *cells])
-    passed = sum(row["exit"] == 0 for row in rows)
     total = sum(row["seconds"] for row in rows)
-    summary = f"{passed} of {len(lines)} runners end with exit code 0, in {total / 60:.0f} minutes together."
+    summary = f"{len(rows)} of {len(lines)} runners end with exit code 0, in {total / 60:.0f} minutes together."
     faults = [f"- {row['id']}, at zero: {one}" for row in rows for one in row["zero"]]
     faults += [f"- {row['id']}, alike: {one}" for row in rows for one in row["alike"]]
     listed = "\n".join(faults) or "No cell is at zero, and no two rows are alike."

@@ -62,7 +62,7 @@ def test_changes_and_what_only_the_paper_has_are_no_cells(tmp_path: Path) -> Non
 
 
 def test_the_page_names_what_was_found() -> None:
-    row = {"id": "datnet-table3", "exit": 0, "seconds": 3.0, "error": "", "shown": "base: 0.00", "cells": 2}
+    row = {"id": "datnet-table3", "seconds": 3.0, "shown": "base: 0.00", "cells": 2}
     found = page([{**row, "zero": ["span f1 | base | news"], "alike": ["one = two"]}])
     assert "- datnet-table3, at zero: span f1 | base | news\n- datnet-table3, alike: one = two\n" in found
     assert "| 3.0 | passed | 1 of 2 | 1 | base: 0.00 |" in found
