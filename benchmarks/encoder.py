@@ -1,13 +1,12 @@
 """What the encoder that comes with the package costs, and how good the part-of-speech tagger on it is.
 
-    python benchmarks/encoder.py --data FOLDER [--encoder NAME_OR_FOLDER] [--parts pos,speed,wheel] [--json FILE]
+    python benchmarks/encoder.py --data FOLDER [--encoder NAME_OR_FOLDER] [--parts pos,speed] [--json FILE]
 
 FOLDER holds conll2003 and ud_en_ewt.
 
 pos    accuracy on UD English EWT test and words per second, beside spaCy's small English tagger; they take turns on two
        threads, and have met the words in the round before, as when a large text is tagged
 speed  words per second of the encoder alone and of a tagger on it, CPU, two threads
-wheel  how large the package is
 """
 
 from __future__ import annotations
@@ -16,19 +15,15 @@ import argparse
 import os
 import random
 import statistics
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from rivals import ADVICE, PACKAGES, Worker, tagging_worker, time_taggers, work
 from shared import alone, find, in_turns, machine, markdown, parse_known, parser, timed, write_json
 
-PARTS = ("pos", "speed", "wheel")
+PARTS = ("pos", "speed")
 THREADS = 2  # for everything that is timed
 
 
@@ -93,15 +88,6 @@ def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
     return {"part": "pos", "words": len(tags), "taggers": taggers, "remarks": remarks, "machine": machine(THREADS)}
 
 
-def weigh_wheel() -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder]
-        command += ["--no-build-isolation"] if find_spec("hatchling") is not None else []  # nothing to fetch
-        subprocess.run([*command, str(Path(__file__).parents[1])], check=True)
-        (wheel,) = Path(folder).glob("*.whl")
-        return {"part": "wheel", "file": wheel.name, "megabytes": wheel.stat().st_size / 1e6}
-
-
 def show_pos(result: dict[str, Any]) -> str:
     rows = []
     for name, row in result["taggers"].items():
@@ -132,9 +118,6 @@ def main() -> None:
     if "speed" in options.parts:
         results.append(alone(time_encoder, options.data, options.encoder, options.sentences, options.rounds))
         print(f"{show_speed(results[-1])}\n")
-    if "wheel" in options.parts:
-        results.append(weigh_wheel())
-        print("wheel: {file}, {megabytes:.1f} MB".format(**results[-1]))
     write_json(options.json, {"encoder": options.encoder, "results": results})
 
 
@@ -157,7 +140,6 @@ def acclimate_tagger(job: dict[str, Any]) -> Worker:
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.inference.part_of_speech import part_of_speech_tagger
 
-    torch.set_num_threads(THREADS)
     corpus = Corpus.of(Sentence(tuple(words)) for words in job["text"])
     tagger = part_of_speech_tagger(job["tagger"])
     return tagging_worker(

@@ -25,6 +25,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 from shared import finish_and_show, markdown, mean_and_deviation, parse_known, parser
 
 POOL = ("train",)
@@ -101,8 +102,9 @@ def tables(rows: list[dict[str, Any]]) -> str:
     shown = []
     for start in dict.fromkeys(row["start"] for row in rows):
         own = [row for row in rows if row["start"] == start]
-        shown += [f"## From {start}", "### F1 by labelled sentences", by_sentences(own)]
-        shown += ["### F1 by words read", by_words(own), "### As good as random sentences", effort(own)]
+        shown += [f"## From {start}", "### F1 by labelled sentences"]
+        shown += [along(own, 0, sorted({row["sentences"] for row in own}))]
+        shown += ["### F1 by words read", along(own, 1, WORDS), "### As good as random sentences", effort(own)]
     return "\n\n".join(shown)
 
 
@@ -119,22 +121,14 @@ def curves_of(rows: Iterable[dict[str, Any]]) -> dict[str, dict[tuple[str, int],
     return dict(sorted(found.items(), key=lambda item: ACQUISITIONS.index(item[0])))
 
 
-def by_sentences(rows: list[dict[str, Any]]) -> str:
-    """Mean over targets, ± deviation over seeds, of curves that reach so far."""
-    numbers = sorted({row["sentences"] for row in rows})
+def along(rows: list[dict[str, Any]], column: int, numbers: Sequence[int]) -> str:
+    """F1 at numbers of sentences (0) or words (1): mean over targets, ± deviation over seeds, of curves that reach so
+    far."""
     lines = [
-        [name, *(means(own, [at(curve, 0, number) for curve in own.values()]) for number in numbers)]
+        [name, *(means(own, [at(curve, column, number) for curve in own.values()]) for number in numbers)]
         for name, own in curves_of(rows).items()
     ]
-    return markdown(["", *numbers], lines)
-
-
-def by_words(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        [name, *(means(own, [at(curve, 1, number) for curve in own.values()]) for number in WORDS)]
-        for name, own in curves_of(rows).items()
-    ]
-    return markdown(["", *(f"{number:,}" for number in WORDS)], lines)
+    return markdown(["", *(f"{number:,}" for number in numbers)], lines)
 
 
 def means(curves: dict[tuple[str, int], Curve], values: Sequence[float | None]) -> str:
@@ -146,13 +140,11 @@ def means(curves: dict[tuple[str, int], Curve], values: Sequence[float | None]) 
 
 
 def at(curve: Curve, column: int, number: int) -> float | None:
-    """F1 at so many sentences (0) or words (1), on the line between two rounds; None beyond the last one."""
-    for before, after in zip([curve[0], *curve], curve, strict=False):
-        if after[column] >= number >= before[column]:
-            width = after[column] - before[column]
-            share = (number - before[column]) / width if width else 1.0
-            return before[2] + share * (after[2] - before[2])
-    return None
+    """F1 at so many sentences (0) or words (1), on the line between two rounds; None beyond the rounds."""
+    places = [point[column] for point in curve]
+    if not places[0] <= number <= places[-1]:
+        return None
+    return float(np.interp(number, places, [point[2] for point in curve]))
 
 
 def reached(curve: Curve, column: int, f1: float) -> float | None:

@@ -9,7 +9,6 @@ over HTTP: the median, the 99th percentile, and the greatest.
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import random
@@ -21,6 +20,8 @@ import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+from shared import parser
 
 NAMES = ["Anna", "Oslo", "Rome", "Blue Bank", "New York", "Bob Stone", "Lima"]
 
@@ -72,12 +73,7 @@ def label(client: Client, answers: int, pause: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sentences", type=int, default=100_000)
-    parser.add_argument("--answers", type=int, default=300)
-    parser.add_argument("--pause", type=float, default=0.3)
-    parser.add_argument("--start", default="general")
-    given = parser.parse_args()
+    given = parser(__doc__, sentences=100_000, answers=300, pause=0.3, start="general").parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         write_text(text, given.sentences)

@@ -79,7 +79,7 @@ def job_of(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     rows = rows[: bisect_left(ends, wanted) + 1]
     training = as_json(learned.filter(lambda sentence: bool(sentence.spans))[:TRAINING_SENTENCES])
     vocabulary = [sentence.words for sentence in learned]
-    job = {"text": rows, "training": training, "vocabulary": vocabulary, "threads": THREADS}
+    job = {"text": rows, "training": training, "vocabulary": vocabulary}
     job["student"] = options.student and str(Path(options.student).resolve())
     return job, ends[len(rows) - 1]
 
@@ -109,7 +109,6 @@ def acclimate_system(job: dict[str, Any]) -> Worker:
     import acclimate
     from acclimate import Corpus, Sentence, Tagger, adapt
 
-    torch.set_num_threads(job["threads"])
     torch.manual_seed(0)
     learned = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
     vocabulary = Corpus.of(Sentence(tuple(words)) for words in job["vocabulary"])
@@ -126,7 +125,6 @@ def general_system(job: dict[str, Any]) -> Worker:
 
     from acclimate import Tagger
 
-    torch.set_num_threads(job["threads"])
     return tagging(f"general: torch {torch.__version__}, acclimate-mini, CRF", Tagger.load("general"), job)
 
 
@@ -154,7 +152,6 @@ def pipeline_system(job: dict[str, Any]) -> Worker:
     import torch
     import transformers
 
-    torch.set_num_threads(job["threads"])
     pipe = pipeline_of_general()
     texts = [" ".join(words) for words in job["text"]]
 
@@ -215,7 +212,7 @@ def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> Worker:
         tag=tag,
         settings=[
             *({"batch_size": size} for size in (256, 512, 1000)),
-            {"batch_size": 256, "n_process": job["threads"]},
+            {"batch_size": 256, "n_process": THREADS},
         ],
     )
 
@@ -256,7 +253,6 @@ def flair_tagger(job: dict[str, Any], hidden: int, device: str = "cpu", trained_
     from flair.embeddings import CharacterEmbeddings, StackedEmbeddings, WordEmbeddings
     from flair.models import SequenceTagger
 
-    torch.set_num_threads(job["threads"])
     flair.device = torch.device(device)
     flair.set_seed(0)
     letters = Dictionary()

@@ -14,12 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-
-WARM_UP = 3
 
 
 def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
@@ -268,12 +265,6 @@ def in_turns(ways: Mapping[str, Callable[[], float]], rounds: int, warm_up: int 
             if turn >= warm_up:
                 results[way].append(result)
     return results
-
-
-def medians(rivals: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Milliseconds of each job, the median after warm-up."""
-    times = in_turns({name: partial(timed, job) for name, job in rivals.items()}, repeats, WARM_UP)
-    return {name: round(1000 * statistics.median(values), 3) for name, values in times.items()}
 
 
 def hardware() -> str:

@@ -90,8 +90,8 @@ def job_of(options: argparse.Namespace) -> dict[str, Any]:
     from acclimate.data.reading import read_corpus
 
     corpus = read_corpus(find(options.data, "conll2003", "train"))[: options.sentences]
-    how = {"threads": options.threads, "device": options.device, "updates": options.updates}
-    return {"training": predict.as_json(corpus), "vocabulary": [sentence.words for sentence in corpus], **how}
+    vocabulary, how = [one.words for one in corpus], {"device": options.device, "updates": options.updates}
+    return {"training": predict.as_json(corpus), "vocabulary": vocabulary, **how}
 
 
 def bars(report: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,6 @@ def acclimate_worker(job: dict[str, Any]) -> Worker:
     from acclimate.training.loop import Training, build_engine
     from acclimate.training.settings import TrainingSettings
 
-    torch.set_num_threads(job["threads"])
     corpus = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
     batch = {"sentences_per_batch": SENTENCES_PER_UPDATE, "words_per_batch": 10**6}
     values = {"updates": 10**9, "decay": "none", "learning_rate": 0.001, "optimizer": "adam", "device": job["device"]}
