@@ -28,7 +28,7 @@ from statistics import fmean
 from typing import Any
 
 from open_corpora import LEAST_WORDS, MAPS, TYPES, evaluation_texts, hashes, spelling_of, with_noise, write_hashes
-from shared import f1_of, one_thread, parser, train
+from shared import f1_of, one_thread, parser, save_small, train
 from sources import TRAINING, TYPED, golds, open_texts
 
 NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
@@ -89,10 +89,7 @@ def learn_member(options: argparse.Namespace, seed: int) -> dict[str, Any]:
 
 
 def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
-    import copy
-
     from acclimate.data.votes import agreed
-    from acclimate.model.tagger import Tagger
 
     files = sorted((Path(options.out) / "members").iterdir())
     text = text_of(options)
@@ -100,11 +97,8 @@ def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     voted = replace(agreed(answers), name="text", annotates=TYPES)
     corpora = [*labelled(options, seed), with_noise(voted, NOISE_OF_TEXT, seed)]
     tagger = learn(options, corpora, seed, options.student_updates)
-    small = copy.deepcopy(tagger).cpu().half()
-    small.seen = None  # the words of the training text are not shipped
-    folder = Path(options.out) / f"student-{seed}"
-    small.save(folder)
-    return {"name": "student", "seed": seed, "f1": scores(options, Tagger.load(folder, tagger.device))}
+    small = save_small(tagger, Path(options.out) / f"student-{seed}")
+    return {"name": "student", "seed": seed, "f1": scores(options, small)}
 
 
 def answer_of(text: Any, spans: list[list[list[Any]]]) -> Any:

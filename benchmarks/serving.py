@@ -17,7 +17,6 @@ server's process has resident, after a warm-up and after all rounds. `--out resu
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import statistics
@@ -27,11 +26,14 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from shared import (
     alone,
@@ -103,9 +105,13 @@ def arguments() -> argparse.Namespace:
 def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A row for each system, number of clients and round."""
     bodies = [json.dumps({"text": text}).encode() for text in texts(options.texts)]
+    systems = options.systems
+    if "pipeline" in systems and find_spec("fastapi") is None:
+        print("pipeline: not installed here; pip install fastapi", file=sys.stderr)
+        systems = [name for name in systems if name != "pipeline"]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        servers = [stack.enter_context(started(name, folder, options.threads)) for name in usable(options.systems)]
+        servers = [stack.enter_context(started(name, folder, options.threads)) for name in systems]
         for server in servers:
             alone(ask, server.url, 4, WARM_UP_SECONDS, bodies)
         start = {server.name: server.megabytes for server in servers}
@@ -132,13 +138,6 @@ def texts(count: int) -> list[str]:
     return made
 
 
-def usable(names: list[str]) -> list[str]:
-    missing = [name for name in names if name == "pipeline" and find_spec("fastapi") is None]
-    for name in missing:
-        print(f"{name}: not installed here; pip install fastapi", file=sys.stderr)
-    return [name for name in names if name not in missing]
-
-
 @contextmanager
 def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
     """A server that listens on a free port, and says so in its first line."""
@@ -163,54 +162,37 @@ def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
 
 
 def ask(url: str, clients: int, seconds: float, bodies: list[bytes]) -> dict[str, Any]:
-    """What so many clients got within the time."""
-    return asyncio.run(load(url, clients, seconds, bodies))
-
-
-async def load(url: str, clients: int, seconds: float, bodies: list[bytes]) -> dict[str, Any]:
-    """Ask from so many connections at once, each as soon as it has its answer."""
-    host, _, rest = url.removeprefix("http://").partition(":")
-    port, _, path = rest.partition("/")
-    head = f"POST /{path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: "
-    requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
+    """What so many clients got within the time, each of which asks as soon as it has its answer."""
+    address = urlsplit(url)
     times: list[float] = []
-    lost = 0
+    lost: list[int] = []
     begun = time.perf_counter()
 
-    async def one(number: int) -> None:
-        nonlocal lost
-        wire: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-        while time.perf_counter() < begun + seconds:
-            before = time.perf_counter()
+    def one(number: int) -> None:
+        wire = HTTPConnection(address.netloc)
+        while (before := time.perf_counter()) < begun + seconds:
             try:
-                wire = wire or await asyncio.open_connection(host, int(port))
-                is_answer = await exchange(*wire, requests[number % len(requests)])
-            except (OSError, asyncio.IncompleteReadError, ValueError):
-                wire, is_answer = None, False
+                body = bodies[number % len(bodies)]
+                wire.request("POST", address.path, body, {"Content-Type": "application/json"})
+                answer = wire.getresponse()
+                answer.read()
+                is_answer = answer.status == 200
+            except (OSError, HTTPException):
+                is_answer = False
+                wire.close()
             if is_answer:
                 times.append(time.perf_counter() - before)
             else:
-                lost += 1
+                lost.append(number)
             number += clients
-        if wire:
-            wire[1].close()
+        wire.close()
 
-    await asyncio.gather(*(one(number) for number in range(clients)))
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(one, range(clients)))
     taken = time.perf_counter() - begun
     ordered = sorted(times) or [float("nan")]
     middle, late = statistics.median(ordered), ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
-    return {"requests": len(times), "lost": lost, "per_second": len(times) / taken, "median": middle, "p99": late}
-
-
-async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bool:
-    """Whether the answer to a request has status 200."""
-    writer.write(request)
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = next(
-        int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
-    )
-    await reader.readexactly(length)
-    return head.startswith(b"HTTP/1.1 200")
+    return {"requests": len(times), "lost": len(lost), "per_second": len(times) / taken, "median": middle, "p99": late}
 
 
 def serve_pipeline() -> None:

@@ -20,12 +20,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import leaderboard
 from leaderboard import TARGETS, task_of
-from open_corpora import MAPS, evaluation_texts, naively, open_corpora, recased, with_noise, without
+from open_corpora import MAPS, TYPES, evaluation_texts, naively, open_corpora, recased, with_noise, without
 from shared import cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
 
 # graphs of many processes wait for one another: 16 trainings on one GPU are faster without them
-TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0, "cuda_graphs": False}
+TRAINING = {**leaderboard.TRAINING, "cuda_graphs": False}
 OPEN = ("btc", "docred", "gum_open_named", "grobid_wikipedia27", "litbank_prop")
 TYPED, TYPELESS = "typed", "typeless"
 
@@ -123,8 +124,7 @@ def sources(data: str, line: str, typing: str, seed: int, limit: int | None) -> 
         corpora = [naively(corpus) for corpus in corpora]
     if chosen.noise:
         corpora = [with_noise(corpus, chosen.noise, seed) for corpus in corpora]
-    labels = ("LOC", "MISC", "ORG", "PER")
-    joined = join_sources(corpora) if len(corpora) > 1 else corpora[0].open_to(labels)
+    joined = join_sources(corpora) if len(corpora) > 1 else corpora[0].open_to(TYPES)
     return typeless(joined) if typing == TYPELESS else joined
 
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from itertools import chain, repeat
-from multiprocessing import get_context
 from pathlib import Path
 
-from shared import parser
+from shared import alone, parser
 
 MOST = 1.1  # times the peak of the smallest text
 
@@ -29,8 +27,7 @@ def main() -> None:
     print("| text, MB | peak before, MB | peak, MB | rows a pass | s |\n|---:|---:|---:|---:|---:|", flush=True)
     for size in options.sizes:
         given = (options.text, size, options.updates, options.encoder)
-        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-            before, peak, rows, seconds = alone.submit(measured, *given).result()
+        before, peak, rows, seconds = alone(measured, *given)
         peaks.append(peak)
         print(f"| {size:,} | {before:,.0f} | {peak:,.0f} | {rows:,} | {seconds:,.0f} |", flush=True)
     times = peaks[-1] / peaks[0]
