@@ -55,11 +55,6 @@ result = CliRunner().invoke(app, sys.argv[1:])
 sys.setprofile(None)
 print(json.dumps([result.exit_code, result.output[-300:], sorted(name for name in entered if "acclimate/" in name)]))
 """
-LOADED = """
-import sys
-import acclimate.inference.predict
-print(*(name for name in sys.modules if name.startswith(("acclimate.recipes.", "acclimate.methods."))))
-"""
 SETTINGS = """
 import pkgutil, importlib, acclimate
 from acclimate.settings import Settings
@@ -159,8 +154,6 @@ def walk(source: Path) -> list[tuple[str, object]]:
             code, output, entered = json.loads(python(source, WALK, *words).strip().splitlines()[-1])
             inside = [file for file in entered if file.startswith(str(source))]
             rows.append((f"files entered by `{name}`", len(inside) if code == 0 else f"exit {code}: {output}"))
-    imported = python(source, LOADED).split()
-    rows.append(("recipes and methods that `inference.predict` imports", ", ".join(imported) or "none"))
     return rows
 
 

@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from shared import finish_and_show, markdown, mean_and_deviation, parse_known, parser
+from shared import by_name, finish_and_show, markdown, mean_and_deviation, parse_known, parser
 
 POOL = ("train",)
 TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -53,14 +53,10 @@ class Job:
     target: str
     seed: int
 
-    @property
-    def name(self) -> str:
-        return f"{Path(self.start).name}_{self.acquisition}_{self.target}_{self.seed}.jsonl"
-
 
 def main() -> None:
     options = arguments()
-    finish_and_show({job.name: (options, job) for job in jobs_of(options)}, labelled, tables, options)
+    finish_and_show(by_name(jobs_of(options), options), labelled, tables, options)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[Job]:

@@ -68,9 +68,7 @@ def run(options: argparse.Namespace, target: str, labels: int, typing: str, seed
     task, test = task_of(options, target, labels, typing, seed)
     recipes = recipes_of(options, labels)
     each = {name: {"options": own} for name, own in options_of(options.tuning).items()}
-    for option in options.option:
-        recipe, _, change = option.partition(".")
-        each[recipe] = with_assignments(each.get(recipe, {}), [f"options.{change}"])
+    each = with_assignments(each, [option.replace(".", ".options.", 1) for option in options.option])
     results = compare(
         task,
         recipes,

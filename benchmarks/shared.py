@@ -132,6 +132,12 @@ def finish_and_show(
     show(tables(rows_of(out)), options.table)
 
 
+def by_name(jobs: Iterable[Any], options: Any) -> dict[str, tuple[Any, ...]]:
+    """Jobs, which are data classes, by the names of their files."""
+    names = {job: "_".join(map(str, vars(job).values())).replace("/", "-") for job in jobs}
+    return {f"{name}.jsonl": (options, job) for job, name in names.items()}
+
+
 def finish_jobs(
     jobs: Mapping[str, tuple[Any, ...]], work: Callable[..., list[dict[str, Any]]], out: Path, options: Any
 ) -> None:

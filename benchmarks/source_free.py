@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from leaderboard import TARGETS, task_of
-from shared import cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
+from shared import by_name, cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
 
 START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN = "start", "source-free", "fine-tuned", "new-heads", "plain"
 LINES = (START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN)
@@ -48,15 +48,10 @@ class Job:
     seed: int
     part: str  # test, or judges
 
-    @property
-    def name(self) -> str:
-        words = f"{self.line}_{self.labels}_{self.target}_{self.seed}_{self.part}.jsonl"
-        return words.replace("/", "-").replace(",", "+")
-
 
 def main() -> None:
     options = arguments()
-    finish_and_show({job.name: (options, job) for job in jobs_of(options)}, adapted, tables, options)
+    finish_and_show(by_name(jobs_of(options), options), adapted, tables, options)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
