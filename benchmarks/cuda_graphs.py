@@ -19,7 +19,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import torch
@@ -132,7 +132,7 @@ def full_rows(tokenizer: Any, count: int, length: int) -> Corpus:
 
 
 def plain_tagging(encoder: str, tokenizer: Any, text: Corpus, options: argparse.Namespace) -> Run:
-    """The token classifier of `transformers`: a tag for each word's first piece."""
+    """The token classifier of `transformers`, with a tag for each piece."""
     from transformers import AutoModelForTokenClassification
 
     factory: Any = AutoModelForTokenClassification
@@ -143,12 +143,8 @@ def plain_tagging(encoder: str, tokenizer: Any, text: Corpus, options: argparse.
     def inputs() -> dict[str, torch.Tensor]:
         part = [list(each.words) for each in next(batches)["source"]]
         read = tokenizer(part, is_split_into_words=True, padding=True, return_tensors="pt")
-        labels = torch.full(read["input_ids"].shape, -100)
-        for row in range(len(part)):
-            for place, (before, word) in enumerate(pairwise([None, *read.word_ids(row)])):
-                if word not in (None, before):
-                    labels[row, place] = int(word == 1)
-        return {"input_ids": read["input_ids"], "attention_mask": read["attention_mask"], "labels": labels}
+        mask = read["attention_mask"]
+        return {"input_ids": read["input_ids"], "attention_mask": mask, "labels": torch.where(mask == 1, 0, -100)}
 
     return plain_training(factory.from_config(config), inputs, clip=5.0)
 

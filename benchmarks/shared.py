@@ -10,10 +10,12 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -205,6 +207,27 @@ def f1_of(tagger: Any, gold: Any) -> float:
     from acclimate.inference.predict import predict
 
     return 100 * score(gold, predict(tagger, gold)).span.f1
+
+
+@contextmanager
+def listening(command: Sequence[str], **env: str) -> Iterator[tuple[str, int]]:
+    """The address of a server in a process of its own, which says it in its first line; and the number of the
+    process."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | env) as server:
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().partition(" ")[0].strip()
+            if not url.startswith("http"):
+                sys.exit(f"{' '.join(command)}: it did not start.")
+            yield url, server.pid
+        finally:
+            server.terminate()
+
+
+def median_and_late(times: Iterable[float]) -> tuple[float, float]:
+    """The median, and the 99th percentile."""
+    ordered = sorted(times) or [float("nan")]
+    return statistics.median(ordered), ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
 
 
 def export_general(folder: Path, int8: bool = False) -> Path:
