@@ -281,20 +281,15 @@ def one_thread() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def synchronize() -> None:
-    """Wait until the GPU has done what it was told to."""
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-
-
 def timed(act: Callable[[], object]) -> float:
     """The seconds that something takes, with all that it starts on a GPU."""
-    synchronize()
+    import torch
+
+    wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    wait()
     before = time.perf_counter()
     act()
-    synchronize()
+    wait()
     return time.perf_counter() - before
 
 

@@ -58,11 +58,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     own = {"device": ("cpu", "of training"), "sentences": 2000, "updates": (10, "in each round")}
-    made = parser(__doc__, "data flair-python json worker", **own, rounds=7, threads=1)
-    options = made.parse_args()
-    if not options.worker and not options.data:
-        made.error("--data is needed.")
-    return options
+    return parser(__doc__, "flair-python json worker", data=".", **own, rounds=7, threads=1).parse_args()
 
 
 def job_of(options: argparse.Namespace) -> dict[str, Any]:
