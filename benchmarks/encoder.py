@@ -1,54 +1,31 @@
 """What the encoder that comes with the package costs, and how good the part-of-speech tagger on it is.
 
-    python benchmarks/encoder.py --data FOLDER [--encoder NAME_OR_FOLDER] [--parts pos,speed,wheel] [--json FILE]
+    python benchmarks/encoder.py --data FOLDER [--encoder NAME_OR_FOLDER] [--parts pos,speed] [--json FILE]
 
 FOLDER holds conll2003 and ud_en_ewt.
 
 pos    accuracy on UD English EWT test and words per second, beside spaCy's small English tagger; they take turns on two
        threads, and have met the words in the round before, as when a large text is tagged
 speed  words per second of the encoder alone and of a tagger on it, CPU, two threads
-wheel  how large the package is
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import statistics
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from importlib.util import find_spec
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
-from shared import (
-    ADVICE,
-    PACKAGES,
-    System,
-    find,
-    in_turns,
-    markdown,
-    parse_known,
-    parser,
-    processor,
-    start_rivals,
-    timed,
-    work,
-    write_json,
-)
+from rivals import THREADS, Worker, load_spacy, spacy_worker, tagging_worker, time_taggers, work
+from shared import find, in_turns, machine, markdown, parse_known, parser, timed, write_json
 
-PARTS = ("pos", "speed", "wheel")
-THREADS = 2  # for everything that is timed
+PARTS = ("pos", "speed")
 
 
-def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[str, Any]:
+def time_encoder(options: argparse.Namespace) -> dict[str, Any]:
     """Each round begins with a fresh tagger: one that has met the words before need not cut them up again."""
     import torch
 
@@ -58,8 +35,8 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
     from acclimate.model.tagger import Tagger
 
     torch.set_num_threads(THREADS)
-    test = read_corpus(find(data, "conll2003", "test"))
-    numbers = random.Random(0).sample(range(len(test)), min(sentences, len(test)))
+    test = read_corpus(find(options.data, "conll2003", "test"))
+    numbers = random.Random(0).sample(range(len(test)), min(options.sentences, len(test)))
     text = test.select(sorted(numbers)).unlabelled()
 
     def features(tagger: Tagger, size: int) -> None:
@@ -69,7 +46,7 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
             _ = TextView(tagger.encoder, inputs).features
 
     def build() -> Tagger:
-        return Tagger.build(encoder, labels=test.labels, head="softmax", scheme="IOB2", seed=0).eval()
+        return Tagger.build(options.encoder, labels=test.labels, head="softmax", scheme="IOB2", seed=0).eval()
 
     def speed(act: Callable[[Tagger], object]) -> float:
         tagger = build()
@@ -82,15 +59,14 @@ def time_encoder(data: str, encoder: str, sentences: int, rounds: int) -> dict[s
         "features, batch 32, of like length": lambda tagger: features(tagger, 32),
         "predict, softmax head": lambda tagger: predict(tagger, text),
     }
-    speeds = in_turns({way: partial(speed, act) for way, act in ways.items()}, rounds, warm_up=0)
-    return {
-        "part": "speed",
-        "words": text.word_count,
-        "parameters": sum(weight.numel() for weight in build().encoder.parameters()),
-        "words_per_second": {way: statistics.median(own) for way, own in speeds.items()},
-        "best": {way: max(own) for way, own in speeds.items()},
-        "machine": machine(),
-    }
+    speeds = in_turns({way: partial(speed, act) for way, act in ways.items()}, options.rounds, warm_up=0)
+    size = sum(weight.numel() for weight in build().encoder.parameters()) / 1e6
+    title = f"speed: {text.word_count:,} words of CoNLL-2003 test, {size:.1f} million parameters; {machine(THREADS)}"
+    return {"title": title, "rows": {way: figures(own) for way, own in speeds.items()}, "remarks": []}
+
+
+def figures(speeds: list[float]) -> dict[str, float]:
+    return {"words/s": statistics.median(speeds), "best": max(speeds)}
 
 
 def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
@@ -99,76 +75,45 @@ def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
 
     gold = read_corpus(find(options.data, "ud_en_ewt", "test"), labels="plain")
     tags = [tag for sentence in gold for tag in sentence.tags or ()]
-    taggers: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        job = {"tagger": options.pos_tagger, "text": [sentence.words for sentence in gold]}
-        (Path(folder) / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        rivals, remarks = start_rivals(__file__, SYSTEMS, options, folder, THREADS)
-        answers = in_turns({rival.name: rival.ask for rival in rivals}, options.rounds)
-        for rival in rivals:
-            rival.stop()
-            speeds = [len(tags) / answer["seconds"] for answer in answers[rival.name]]
-            right = sum(map(str.__eq__, answers[rival.name][-1]["found"], tags))
-            about = {"description": rival.description, "accuracy": 100 * right / len(tags)}
-            taggers[rival.name] = {**about, "words_per_second": statistics.median(speeds), "best": max(speeds)}
-    return {"part": "pos", "words": len(tags), "taggers": taggers, "remarks": remarks, "machine": machine()}
+    job = {"tagger": options.pos_tagger, "text": [sentence.words for sentence in gold]}
+    taggers, remarks = time_taggers(__file__, SYSTEMS, options, job, len(tags))
+    rows = {}
+    for name, own in taggers.items():
+        accuracy = 100 * sum(map(str.__eq__, own["found"], tags)) / len(tags)
+        rows[f"{name}, {own['description']}"] = {**figures(own["words_per_second"]), "accuracy": accuracy}
+    title = f"UD English EWT test, {len(tags):,} words; {machine(THREADS)}"
+    return {"title": title, "rows": rows, "remarks": remarks}
 
 
-def machine() -> str:
-    return f"{processor()}, {THREADS} threads of {os.cpu_count()}, load {os.getloadavg()[0]:.1f}"
-
-
-def weigh_wheel() -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder]
-        command += ["--no-build-isolation"] if find_spec("hatchling") is not None else []  # nothing to fetch
-        subprocess.run([*command, str(Path(__file__).parents[1])], check=True)
-        (wheel,) = Path(folder).glob("*.whl")
-        return {"part": "wheel", "file": wheel.name, "megabytes": wheel.stat().st_size / 1e6}
-
-
-def show_pos(result: dict[str, Any]) -> str:
-    rows = []
-    for name, row in result["taggers"].items():
-        speeds = [f"{row['words_per_second']:,.0f}", f"{row['best']:,.0f}"]
-        rows.append([f"{name}, {row['description']}", f"{row['accuracy']:.2f}", *speeds])
-    title = f"UD English EWT test, {result['words']:,} words; {result['machine']}"
-    return "\n".join([title, markdown(["", "accuracy", "words/s", "best"], rows), *result["remarks"]])
-
-
-def show_speed(result: dict[str, Any]) -> str:
-    size = f"{result['parameters'] / 1e6:.1f} million parameters"
-    title = f"speed: {result['words']:,} words of CoNLL-2003 test, {size}; {result['machine']}"
-    speeds = result["words_per_second"].items()
-    rows = [[way, f"{speed:,.0f}", f"{result['best'][way]:,.0f}"] for way, speed in speeds]
-    return f"{title}\n{markdown(['', 'words/s', 'best'], rows)}"
+def show(result: dict[str, Any]) -> None:
+    rows = [
+        [name, *(f"{value:.2f}" if column == "accuracy" else f"{value:,.0f}" for column, value in own.items())]
+        for name, own in result["rows"].items()
+    ]
+    columns = next(iter(result["rows"].values()))
+    print("\n".join([result["title"], markdown(["", *columns], rows), *result["remarks"]]), "\n")
 
 
 def main() -> None:
     options = arguments()
     if options.worker:
-        work(SYSTEMS[options.worker], options.job)
+        work(SYSTEMS[options.worker])
         return
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # as the command line has it; read when torch is imported
-    results = []
+    results = {}
     if "pos" in options.parts:
-        results.append(compare_parts_of_speech(options))
-        print(f"{show_pos(results[-1])}\n")
+        results["pos"] = compare_parts_of_speech(options)
     if "speed" in options.parts:
-        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            timing = (options.data, options.encoder, options.sentences, options.rounds)
-            results.append(pool.submit(time_encoder, *timing).result())
-        print(f"{show_speed(results[-1])}\n")
-    if "wheel" in options.parts:
-        results.append(weigh_wheel())
-        print("wheel: {file}, {megabytes:.1f} MB".format(**results[-1]))
-    write_json(options.json, {"encoder": options.encoder, "results": results})
+        results["speed"] = time_encoder(options)
+    for result in results.values():
+        show(result)
+    write_json(options.json, {"encoder": options.encoder, **results})
 
 
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "encoder spacy-python json worker job",
+        "encoder spacy-python json worker",
         data=".",
         parts=list(PARTS),
         sentences=(500, "how many of the test sentences `speed` reads"),
@@ -178,16 +123,15 @@ def arguments() -> argparse.Namespace:
     return parse_known(made, parts=PARTS)
 
 
-def acclimate_tagger(job: dict[str, Any]) -> System:
+def acclimate_tagger(job: dict[str, Any]) -> Worker:
     import torch
 
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.inference.part_of_speech import part_of_speech_tagger
 
-    torch.set_num_threads(THREADS)
     corpus = Corpus.of(Sentence(tuple(words)) for words in job["text"])
     tagger = part_of_speech_tagger(job["tagger"])
-    return System(
+    return tagging_worker(
         f"torch {torch.__version__}, {job['tagger']}",
         fresh=lambda: corpus,
         tag=lambda text, _: tagger.tag(text),
@@ -195,21 +139,10 @@ def acclimate_tagger(job: dict[str, Any]) -> System:
     )
 
 
-def spacy_tagger(job: dict[str, Any]) -> System:
+def spacy_tagger(job: dict[str, Any]) -> Worker:
     """Only what the universal tags need."""
-    import spacy
-
-    package = next((name for name in PACKAGES if spacy.util.is_package(name)), None)
-    if package is None:
-        sys.exit(f"spaCy has none of {', '.join(PACKAGES)}; {ADVICE['spacy-package']}")
-    nlp = spacy.load(package, enable=["tok2vec", "tagger", "attribute_ruler"])
-    return System(
-        f"{spacy.__version__}: {package} {nlp.meta['version']}",
-        fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
-        tag=lambda docs, setting: list(nlp.pipe(docs, **setting)),
-        settings=[*({"batch_size": size} for size in (128, 256, 1000)), {"batch_size": 256, "n_process": THREADS}],
-        answer=lambda docs: [token.pos_ for doc in docs for token in doc],
-    )
+    nlp, description = load_spacy(["tok2vec", "tagger", "attribute_ruler"])
+    return spacy_worker(nlp, description, job["text"], lambda docs: [token.pos_ for doc in docs for token in doc])
 
 
 SYSTEMS = {"acclimate": acclimate_tagger, "spacy": spacy_tagger}

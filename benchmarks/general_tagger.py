@@ -28,7 +28,7 @@ from statistics import fmean
 from typing import Any
 
 from open_corpora import LEAST_WORDS, MAPS, TYPES, evaluation_texts, hashes, spelling_of, with_noise, write_hashes
-from shared import f1_of, one_thread, parser, train
+from shared import f1_of, one_thread, parser, save_small, train
 from sources import TRAINING, TYPED, golds, open_texts
 
 NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
@@ -82,38 +82,22 @@ def learn_member(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     file = Path(options.out) / "members" / f"{seed}.json"
     if not file.exists():
         tagger = learn(options, labelled(options, seed), seed, options.updates)
-        tagged = predict(tagger, text_of(options))
-        spans = [[(span.start, span.end, span.label) for span in sentence.spans] for sentence in tagged]
-        file.write_text(json.dumps({"name": "member", "seed": seed, "f1": scores(options, tagger), "spans": spans}))
-    return {name: value for name, value in json.loads(file.read_text()).items() if name != "spans"}
+        tags = [sentence.tags for sentence in predict(tagger, text_of(options))]
+        file.write_text(json.dumps({"name": "member", "seed": seed, "f1": scores(options, tagger), "tags": tags}))
+    return {name: value for name, value in json.loads(file.read_text()).items() if name != "tags"}
 
 
 def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
-    import copy
-
     from acclimate.data.votes import agreed
-    from acclimate.model.tagger import Tagger
 
     files = sorted((Path(options.out) / "members").iterdir())
     text = text_of(options)
-    answers = [answer_of(text, json.loads(file.read_text())["spans"]) for file in files]
+    answers = [text.with_tags(json.loads(file.read_text())["tags"]) for file in files]
     voted = replace(agreed(answers), name="text", annotates=TYPES)
     corpora = [*labelled(options, seed), with_noise(voted, NOISE_OF_TEXT, seed)]
     tagger = learn(options, corpora, seed, options.student_updates)
-    small = copy.deepcopy(tagger).cpu().half()
-    small.seen = None  # the words of the training text are not shipped
-    folder = Path(options.out) / f"student-{seed}"
-    small.save(folder)
-    return {"name": "student", "seed": seed, "f1": scores(options, Tagger.load(folder, tagger.device))}
-
-
-def answer_of(text: Any, spans: list[list[list[Any]]]) -> Any:
-    """The text under the spans that one member found."""
-    from acclimate.data.schemes import Span
-
-    rows = zip(text, spans, strict=True)
-    tagged = (one.with_tags(["O"] * len(one)).with_spans([Span(*span) for span in found]) for one, found in rows)
-    return replace(text, sentences=tuple(tagged))
+    small = save_small(tagger, Path(options.out) / f"student-{seed}")
+    return {"name": "student", "seed": seed, "f1": scores(options, small)}
 
 
 def labelled(options: argparse.Namespace, seed: int) -> list[Any]:

@@ -25,7 +25,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from shared import finish_and_show, markdown, mean_and_deviation, parse_known, parser
+import numpy as np
+from shared import by_name, cells_of_means, finish_and_show, markdown, parse_known, parser
 
 POOL = ("train",)
 TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -49,14 +50,10 @@ class Job:
     target: str
     seed: int
 
-    @property
-    def name(self) -> str:
-        return f"{Path(self.start).name}_{self.acquisition}_{self.target}_{self.seed}.jsonl"
-
 
 def main() -> None:
     options = arguments()
-    finish_and_show({job.name: (options, job) for job in jobs_of(options)}, labelled, tables, options)
+    finish_and_show(by_name(jobs_of(options), options), labelled, tables, options)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
@@ -98,8 +95,9 @@ def tables(rows: list[dict[str, Any]]) -> str:
     shown = []
     for start in dict.fromkeys(row["start"] for row in rows):
         own = [row for row in rows if row["start"] == start]
-        shown += [f"## From {start}", "### F1 by labelled sentences", by_sentences(own)]
-        shown += ["### F1 by words read", by_words(own), "### As good as random sentences", effort(own)]
+        shown += [f"## From {start}", "### F1 by labelled sentences"]
+        shown += [along(own, 0, sorted({row["sentences"] for row in own}))]
+        shown += ["### F1 by words read", along(own, 1, WORDS), "### As good as random sentences", effort(own)]
     return "\n\n".join(shown)
 
 
@@ -116,40 +114,24 @@ def curves_of(rows: Iterable[dict[str, Any]]) -> dict[str, dict[tuple[str, int],
     return dict(sorted(found.items(), key=lambda item: ACQUISITIONS.index(item[0])))
 
 
-def by_sentences(rows: list[dict[str, Any]]) -> str:
-    """Mean over targets, ± deviation over seeds, of curves that reach so far."""
-    numbers = sorted({row["sentences"] for row in rows})
-    lines = [
-        [name, *(means(own, [at(curve, 0, number) for curve in own.values()]) for number in numbers)]
-        for name, own in curves_of(rows).items()
-    ]
-    return markdown(["", *numbers], lines)
-
-
-def by_words(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        [name, *(means(own, [at(curve, 1, number) for curve in own.values()]) for number in WORDS)]
-        for name, own in curves_of(rows).items()
-    ]
-    return markdown(["", *(f"{number:,}" for number in WORDS)], lines)
-
-
-def means(curves: dict[tuple[str, int], Curve], values: Sequence[float | None]) -> str:
-    """The mean over all targets, seed by seed, of seeds in which every target has a value."""
-    found = {key: value for key, value in zip(curves, values, strict=True) if value is not None}
-    targets, seeds = dict.fromkeys(target for target, _ in curves), dict.fromkeys(seed for _, seed in curves)
-    whole = [[found.get((target, seed)) for target in targets] for seed in seeds]
-    return mean_and_deviation([fmean(row) for row in whole if None not in row])  # type: ignore[type-var]
+def along(rows: list[dict[str, Any]], column: int, numbers: Sequence[int]) -> str:
+    """F1 at numbers of sentences (0) or words (1): mean over targets, ± deviation over seeds, of curves that reach so
+    far."""
+    lines = []
+    for name, own in curves_of(rows).items():
+        targets = list(dict.fromkeys(target for target, _ in own))
+        scores = [{key: at(curve, column, number) for key, curve in own.items()} for number in numbers]
+        reaching = [{key: f1 for key, f1 in found.items() if f1 is not None} for found in scores]
+        lines.append([name, *(cells_of_means(found, targets)[-1] for found in reaching)])
+    return markdown(["", *(f"{number:,}" for number in numbers)], lines)
 
 
 def at(curve: Curve, column: int, number: int) -> float | None:
-    """F1 at so many sentences (0) or words (1), on the line between two rounds; None beyond the last one."""
-    for before, after in zip([curve[0], *curve], curve, strict=False):
-        if after[column] >= number >= before[column]:
-            width = after[column] - before[column]
-            share = (number - before[column]) / width if width else 1.0
-            return before[2] + share * (after[2] - before[2])
-    return None
+    """F1 at so many sentences (0) or words (1), on the line between two rounds; None beyond the rounds."""
+    places = [point[column] for point in curve]
+    if not places[0] <= number <= places[-1]:
+        return None
+    return float(np.interp(number, places, [point[2] for point in curve]))
 
 
 def reached(curve: Curve, column: int, f1: float) -> float | None:
@@ -165,19 +147,13 @@ def reached(curve: Curve, column: int, f1: float) -> float | None:
 def effort(rows: list[dict[str, Any]]) -> str:
     """Means over targets and seeds; `never` counts those where it was not reached, which the means leave out."""
     curves, lines = curves_of(rows), []
+    goals = {key: at(curve, 0, REFERENCE) for key, curve in curves.get(RANDOM, {}).items()}
     for name, own in curves.items():
-        cells: list[list[float]] = [[], []]
-        never = total = 0
-        for key, curve in own.items():
-            wanted = at(curves[RANDOM][key], 0, REFERENCE) if key in curves.get(RANDOM, {}) else None
-            if wanted is None:
-                continue
-            total += 1
-            found = [reached(curve, column, wanted) for column in (0, 1)]
-            never += found[0] is None
-            for cell, value in zip(cells, found, strict=True):
-                cell += [] if value is None else [value]
-        lines.append([name, *(f"{fmean(cell):.0f}" if cell else "" for cell in cells), f"{never} of {total}"])
+        wanted = [(curve, goals[key]) for key, curve in own.items() if goals.get(key) is not None]
+        efforts = [[reached(curve, column, goal) for column in (0, 1)] for curve, goal in wanted]
+        done = [effort for effort in efforts if None not in effort]
+        cells = [f"{fmean(column):.0f}" for column in zip(*done, strict=True)] or ["", ""]
+        lines.append([name, *cells, f"{len(efforts) - len(done)} of {len(efforts)}"])
     return markdown(["", "sentences", "words", "never"], lines)
 
 

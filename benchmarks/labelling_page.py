@@ -9,18 +9,17 @@ over HTTP: the median, the 99th percentile, and the greatest.
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import random
-import re
-import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+from shared import listening, median_and_late, parser
 
 NAMES = ["Anna", "Oslo", "Rome", "Blue Bank", "New York", "Bob Stone", "Lima"]
 
@@ -72,34 +71,23 @@ def label(client: Client, answers: int, pause: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sentences", type=int, default=100_000)
-    parser.add_argument("--answers", type=int, default=300)
-    parser.add_argument("--pause", type=float, default=0.3)
-    parser.add_argument("--start", default="general")
-    given = parser.parse_args()
+    given = parser(__doc__, sentences=100_000, answers=300, pause=0.3, start="general").parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         write_text(text, given.sentences)
         command = [sys.executable, "-m", "acclimate", "label", str(text), "--out", f"{folder}/s", "--port", "0"]
         command += ["--start", given.start, "--labels", "LOC,ORG,PER,MISC", "--set", "browser=never"]
         begun = time.monotonic()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            address = re.match(r"http://\S+", server.stdout.readline())
-            if address is None:
-                raise SystemExit("the server did not start")
+        with listening(command) as (url, _):
             print(f"{given.sentences:,} sentences: ready after {time.monotonic() - begun:.0f} s")
-            client = Client(address[0])
+            client = Client(url)
             label(client, given.answers, given.pause)
             found = client.ask("progress")
-            server.terminate()
     learner = f"{len(found['rounds'])} rounds of learning meanwhile, now {found['learner']['state']}"
     print(f"{given.answers} answers, {learner}; milliseconds:")
     for path, times in client.times.items():
-        ordered = sorted(times)
-        middle, last = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
-        print(f"{path:10} {len(times):6,} times  median {middle:7.1f}  99 % {last:7.1f}  max {ordered[-1]:7.1f}")
+        middle, late = median_and_late(times)
+        print(f"{path:10} {len(times):6,} times  median {middle:7.1f}  99 % {late:7.1f}  max {max(times):7.1f}")
 
 
 if __name__ == "__main__":

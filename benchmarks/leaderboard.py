@@ -17,7 +17,6 @@ beat. Regret is how much better the best recipe is than the one a selector takes
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -26,7 +25,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from shared import cells_of_means, markdown, parse_known, parser, show
+from shared import cells_of_means, markdown, parse_known, parser, show, write_rows
 
 TARGETS = {
     "wnut2016": "wnut2016-conll",
@@ -38,7 +37,7 @@ TARGETS = {
 TYPING = ("typed", "typeless")
 PLAIN, LEVEL = "plain", 0.05
 NEEDS_LABELS = ("target-only", "la-dtl")
-TRAINING = {"epochs": 2, "words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
+TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,7 @@ def main() -> None:
         races = [run(options, target, labels, typing, seed) for seed in options.seeds for target in options.targets]
         rows += [row for race in races for row in rows_of(race, labels, typing)]
         shown.append(f"## {labels or 'No'} target labels, {typing}\n\n{tables(races, labels)}")
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (Path(options.out) / "results.jsonl").write_text(lines, encoding="utf-8")
+    write_rows(Path(options.out) / "results.jsonl", rows)
     show("\n\n".join(shown), options.table)
 
 
@@ -70,9 +68,7 @@ def run(options: argparse.Namespace, target: str, labels: int, typing: str, seed
     task, test = task_of(options, target, labels, typing, seed)
     recipes = recipes_of(options, labels)
     each = {name: {"options": own} for name, own in options_of(options.tuning).items()}
-    for option in options.option:
-        recipe, _, change = option.partition(".")
-        each[recipe] = with_assignments(each.get(recipe, {}), [f"options.{change}"])
+    each = with_assignments(each, [option.replace(".", ".options.", 1) for option in options.option])
     results = compare(
         task,
         recipes,
@@ -87,7 +83,7 @@ def run(options: argparse.Namespace, target: str, labels: int, typing: str, seed
 
 
 def settings_of(options: argparse.Namespace, labels: int) -> dict[str, Any]:
-    training = {**TRAINING, "evaluate_every": 50} if labels else TRAINING
+    training = {"epochs": 2, **TRAINING, **({"evaluate_every": 50} if labels else {})}
     return {"tagger": {"encoder": options.encoder, "scheme": "IOB2"}, "training": training}
 
 

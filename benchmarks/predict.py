@@ -14,8 +14,6 @@ counts. Ours are the LSTM tagger, and `general`, which comes with the package, w
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import statistics
 import tempfile
@@ -26,33 +24,26 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from shared import PACKAGES, System, in_turns, parser, processor, start_rivals, work, write_json
+from rivals import THREADS, Worker, load_spacy, spacy_worker, tagging_worker, time_taggers, work
+from shared import machine, markdown, parser, pipeline_of_general, processor, write_json
 
-THREADS = 2
 TRAINING_SENTENCES, PASSES = 500, 6
-# measured by others on a quiet machine of 2 cores, in tokens per second; shown where a rival is not installed
-PUBLISHED = {"spacy": 16_100, "flair": 4_800}
+STUDENT = "student-int8"
 
 
 def main() -> None:
     options = arguments()
     if options.worker:
-        work(SYSTEMS[options.worker], options.job)
+        work(SYSTEMS[options.worker])
         return
-    with tempfile.TemporaryDirectory() as folder:
-        words = write_job(Path(folder) / "job.json", options)
-        rivals, remarks = start_rivals(__file__, SYSTEMS, options, folder, THREADS)
-        answers = in_turns({rival.name: rival.ask for rival in rivals}, options.rounds)
-        for rival in rivals:
-            rival.stop()
-    systems = {}
-    for rival in rivals:
-        speeds = [words / answer["seconds"] for answer in answers[rival.name]]
-        about = {"description": rival.description, "spans": answers[rival.name][-1]["found"]}
-        systems[rival.name] = {"words_per_second": speeds, "median": statistics.median(speeds), **about}
+    job, words = job_of(options)
+    wanted = [name for name in SYSTEMS if options.student or name != STUDENT]
+    systems, remarks = time_taggers(__file__, wanted, options, job, words)
+    for own in systems.values():
+        own |= {"median": statistics.median(own["words_per_second"]), "spans": own.pop("found")}
     headline = (
-        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {THREADS} threads; {words:,} words of "
-        f"{options.data or 'the bundled corpora'}; each briefly trained; median and best of {options.rounds} rounds"
+        f"{machine(THREADS)}; {words:,} words of {options.data or 'the bundled corpora'}; each briefly trained; "
+        f"median and best of {options.rounds} rounds"
     )
     print(table(systems, remarks, headline))
     report = {"machine": processor(), "words": words, "data": str(options.data), "systems": systems}
@@ -61,14 +52,14 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     words = (20_000, "about how many words of the text; 0: all")
-    made = parser(__doc__, "spacy-python flair-python json worker job", words=words, rounds=7)
+    made = parser(__doc__, "spacy-python flair-python json worker", words=words, rounds=7)
     made.add_argument("--data", type=Path, metavar="FILE", help="text to tag; the bundled corpora without it")
     made.add_argument("--student", metavar="FOLDER", help="what `acclimate compress` made of `general`")
     return made.parse_args()
 
 
-def write_job(path: Path, options: argparse.Namespace) -> int:
-    """The sentences to tag and those to learn from, as JSON that every interpreter reads. Returns how many words."""
+def job_of(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """The sentences to tag, which have so many words, and those to learn from."""
     from acclimate.data.corpus import Corpus
     from acclimate.data.reading import BUNDLED, load_bundled, read_corpus
 
@@ -89,10 +80,9 @@ def write_job(path: Path, options: argparse.Namespace) -> int:
     rows = rows[: bisect_left(ends, wanted) + 1]
     training = as_json(learned.filter(lambda sentence: bool(sentence.spans))[:TRAINING_SENTENCES])
     vocabulary = [sentence.words for sentence in learned]
-    job = {"text": rows, "training": training, "vocabulary": vocabulary, "threads": THREADS}
+    job = {"text": rows, "training": training, "vocabulary": vocabulary}
     job["student"] = options.student and str(Path(options.student).resolve())
-    path.write_text(json.dumps(job), encoding="utf-8")
-    return ends[len(rows) - 1]
+    return job, ends[len(rows) - 1]
 
 
 def as_json(corpus: Any) -> list[dict[str, Any]]:
@@ -103,27 +93,23 @@ def as_json(corpus: Any) -> list[dict[str, Any]]:
 
 
 def table(systems: dict[str, Any], remarks: list[str], headline: str) -> str:
+    """Beside each system, how many times as fast `acclimate` is, in the median round and in the best."""
     ours = systems["acclimate"]
-    lines = [headline, f"{'':15}{'words/s':>9}{'best':>9}{'ours is':>9}{'at best':>9}{'spans':>7}"]
+    lines = []
     for name, own in systems.items():
         best = max(own["words_per_second"])
         ratios = (ours["median"] / own["median"], max(ours["words_per_second"]) / best)
-        times = "".join(f"{'' if own is ours else f'{ratio:.1f} x':>9}" for ratio in ratios)
-        lines.append(f"{name:15}{own['median']:9,.0f}{best:9,.0f}{times}{own['spans']:7,}  {own['description']}")
-    for name, published in PUBLISHED.items():
-        if name not in systems:
-            times = f"{ours['median'] / published:.1f} x"
-            lines.append(f"{name:15}{published:9,}{'':9}{times:>9}{'':16}  published, not measured here")
-    return "\n".join([*lines, *remarks])
+        speeds = [f"{own['median']:,.0f}", f"{best:,.0f}", *(f"{ratio:.1f}" for ratio in ratios)]
+        lines.append([f"{name}, {own['description']}", *speeds, f"{own['spans']:,}"])
+    return "\n".join([headline, markdown(["", "words/s", "best", "ours is", "at best", "spans"], lines), *remarks])
 
 
-def acclimate_system(job: dict[str, Any]) -> System:
+def acclimate_system(job: dict[str, Any]) -> Worker:
     import torch
 
     import acclimate
     from acclimate import Corpus, Sentence, Tagger, adapt
 
-    torch.set_num_threads(job["threads"])
     torch.manual_seed(0)
     learned = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
     vocabulary = Corpus.of(Sentence(tuple(words)) for words in job["vocabulary"])
@@ -134,22 +120,22 @@ def acclimate_system(job: dict[str, Any]) -> System:
     return tagging(shown, tagger, job)
 
 
-def general_system(job: dict[str, Any]) -> System:
+def general_system(job: dict[str, Any]) -> Worker:
     """The tagger that comes with the package, with the default encoder."""
     import torch
 
     from acclimate import Tagger
 
-    torch.set_num_threads(job["threads"])
     return tagging(f"general: torch {torch.__version__}, acclimate-mini, CRF", Tagger.load("general"), job)
 
 
-def compact_system(job: dict[str, Any], int8: bool, name: str = "general") -> System:
-    """The same as `acclimate export` writes it."""
+def compact_system(job: dict[str, Any], int8: bool, is_student: bool = False) -> Worker:
+    """The same, or the student, as `acclimate export` writes it."""
     import onnxruntime
 
     from acclimate import CompactTagger, Tagger, export_onnx, load_bundled
 
+    name = job["student"] if is_student else "general"
     with tempfile.TemporaryDirectory() as folder:
         parity = export_onnx(Tagger.load(name), Path(folder) / "a", load_bundled("news").dev, int8=int8)
         tagger = CompactTagger.load(Path(folder) / "a")
@@ -157,41 +143,22 @@ def compact_system(job: dict[str, Any], int8: bool, name: str = "general") -> Sy
     return tagging(f"{shown} of tags equal", tagger, job)
 
 
-def student_system(job: dict[str, Any]) -> System:
-    if not job["student"]:
-        raise SystemExit("no --student FOLDER is named")
-    return compact_system(job, int8=True, name=job["student"])
-
-
-def pipeline_system(job: dict[str, Any]) -> System:
-    """The encoder and the layer of scores of `general` in plain transformers, on the same text as strings."""
+def pipeline_system(job: dict[str, Any]) -> Worker:
+    """On the same text as strings."""
     import torch
     import transformers
 
-    from acclimate import Tagger
-
-    torch.set_num_threads(job["threads"])
-    tagger: Any = Tagger.load("general")
-    config, tokenizer = tagger.encoder.model.config, tagger.encoder.pieces.tokenizer
-    config.id2label = dict(enumerate(tagger.tags))
-    config.label2id = {tag: number for number, tag in config.id2label.items()}
-    model = transformers.AutoModelForTokenClassification.from_config(config).eval()
-    missing, _ = model.base_model.load_state_dict(tagger.encoder.model.state_dict(), strict=False)
-    assert not missing, missing
-    model.classifier.load_state_dict(tagger.scores.state_dict())
-    tokenizer.model_max_length = config.max_position_embeddings
-    how = {"model": model, "tokenizer": tokenizer, "aggregation_strategy": "first", "stride": 16, "device": "cpu"}
-    pipe = transformers.pipeline("token-classification", **how)
+    pipe = pipeline_of_general()
     texts = [" ".join(words) for words in job["text"]]
 
     def tag(given: list[str], size: int) -> int:
         return sum(len(entities) for entities in pipe(given, batch_size=size))
 
     shown = f"general in transformers.pipeline {transformers.__version__}, torch {torch.__version__}, no CRF"
-    return System(shown, fresh=lambda: list(texts), tag=tag, settings=[1, 8, 32, 128])
+    return tagging_worker(shown, fresh=lambda: list(texts), tag=tag, settings=[1, 8, 32, 128])
 
 
-def tagging(description: str, tagger: Any, job: dict[str, Any]) -> System:
+def tagging(description: str, tagger: Any, job: dict[str, Any]) -> Worker:
     from acclimate import Corpus, Sentence, predict
 
     text = Corpus.of(Sentence(tuple(words)) for words in job["text"])
@@ -199,10 +166,10 @@ def tagging(description: str, tagger: Any, job: dict[str, Any]) -> System:
     def tag(corpus: Any, _: Any) -> int:
         return sum(tag[0] == "B" for sentence in predict(tagger, corpus) for tag in sentence.tags or ())
 
-    return System(description, fresh=lambda: text, tag=tag)
+    return tagging_worker(description, fresh=lambda: text, tag=tag)
 
 
-def spacy_system(job: dict[str, Any]) -> System:
+def spacy_system(job: dict[str, Any]) -> Worker:
     import spacy
     from spacy.training import Example
 
@@ -218,35 +185,19 @@ def spacy_system(job: dict[str, Any]) -> System:
     for _ in range(PASSES):
         for batch in spacy.util.minibatch(examples, 32):
             nlp.update(batch, sgd=optimizer)
-    return _spacy_system(nlp, f"{spacy.__version__}: blank English + ner (HashEmbedCNN)", job)
+    return spacy_worker(nlp, f"{spacy.__version__}: blank English + ner (HashEmbedCNN)", job["text"], count_entities)
 
 
-def spacy_package_system(job: dict[str, Any]) -> System:
-    import spacy
-
-    package = next(name for name in PACKAGES if spacy.util.is_package(name))
-    nlp = spacy.load(package, enable=["ner"])  # its ner has a CNN of its own: the shared one would only cost time
-    return _spacy_system(nlp, f"{spacy.__version__}: {package} {nlp.meta['version']}, ner alone", job)
+def spacy_package_system(job: dict[str, Any]) -> Worker:
+    nlp, description = load_spacy(["ner"])  # its ner has a CNN of its own: the shared one would only cost time
+    return spacy_worker(nlp, f"{description}, ner alone", job["text"], count_entities)
 
 
-def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> System:
-    import spacy
-
-    def tag(docs: list[Any], setting: dict[str, int]) -> int:
-        return sum(len(doc.ents) for doc in nlp.pipe(docs, **setting))
-
-    return System(
-        description,
-        fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
-        tag=tag,
-        settings=[
-            *({"batch_size": size} for size in (256, 512, 1000)),
-            {"batch_size": 256, "n_process": job["threads"]},
-        ],
-    )
+def count_entities(docs: list[Any]) -> int:
+    return sum(len(doc.ents) for doc in docs)
 
 
-def flair_system(job: dict[str, Any]) -> System:
+def flair_system(job: dict[str, Any]) -> Worker:
     import flair
     import torch
     from flair.data import Sentence
@@ -266,7 +217,7 @@ def flair_system(job: dict[str, Any]) -> System:
         tagger.predict(sentences, mini_batch_size=size)
         return sum(len(sentence.get_labels("ner")) for sentence in sentences)
 
-    return System(
+    return tagging_worker(
         f"{flair.__version__}, torch {torch.__version__}: random words + character BiLSTM, BiLSTM 256, CRF",
         fresh=lambda: [Sentence(words) for words in job["text"]],
         tag=tag,
@@ -282,7 +233,6 @@ def flair_tagger(job: dict[str, Any], hidden: int, device: str = "cpu", trained_
     from flair.embeddings import CharacterEmbeddings, StackedEmbeddings, WordEmbeddings
     from flair.models import SequenceTagger
 
-    torch.set_num_threads(job["threads"])
     flair.device = torch.device(device)
     flair.set_seed(0)
     letters = Dictionary()
@@ -310,12 +260,12 @@ def flair_sentence(one: dict[str, Any]) -> Any:
     return sentence
 
 
-SYSTEMS: dict[str, Callable[[dict[str, Any]], System]] = {
+SYSTEMS: dict[str, Callable[[dict[str, Any]], Worker]] = {
     "acclimate": acclimate_system,
     "general": general_system,
     "compact-float32": partial(compact_system, int8=False),
     "compact-int8": partial(compact_system, int8=True),
-    "student-int8": student_system,
+    STUDENT: partial(compact_system, int8=True, is_student=True),
     "pipeline": pipeline_system,
     "spacy": spacy_system,
     "spacy-package": spacy_package_system,

@@ -11,6 +11,7 @@ A file of rows in place of --out's is shown again: `--show results.jsonl`.
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import json
 import os
@@ -20,10 +21,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from shared import COMMON, markdown, parser, processor, show
+from shared import COMMON, export_general, markdown, parser, processor, read_rows, show, write_rows
 
 FILES = 20  # of the run on a cluster
 PREDICT = [sys.executable, "-m", "acclimate", "predict", "--quiet", "--set", "reading.pre_split=true"]
@@ -35,40 +37,32 @@ def main() -> None:
     made.add_argument("--out", default="predict-scale.jsonl", metavar="FILE", help=COMMON["out"]["help"])
     options = made.parse_args()
     if options.show:
-        rows = [json.loads(line) for line in Path(options.show).read_text(encoding="utf-8").splitlines()]
+        rows = read_rows(Path(options.show))
     else:
         rows = list(measured(options))
-        Path(options.out).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        write_rows(Path(options.out), rows)
     show(tables(rows), options.table)
 
 
 def measured(options: Any) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        tagger = options.tagger or exported(folder / "tagger")
-        about = {
-            "machine": processor(),
-            "cores": len(os.sched_getaffinity(0)),
-            "tagger": options.tagger or "general, int8",
-        }
+        tagger = options.tagger or export_general(folder / "tagger", int8=True)
+        cores = len(os.sched_getaffinity(0))
+        about = {"machine": processor(), "cores": cores, "tagger": options.tagger or "general, int8"}
         for wanted in options.words:
             text = folder / f"{wanted}.txt"
             words = write_text(text, wanted)
             for jobs in options.jobs:
                 out = folder / f"{wanted}-{jobs}.conll"
                 command = [*PREDICT, tagger, text, "--out", out, "--jobs", jobs]
-                row = {"words": words, "way": f"--jobs {jobs}", **watched(command), "sum": checksum([out])}
+                row = {"words": words, "way": f"--jobs {jobs}", **watched(command)}
+                with out.open("rb") as tagged:
+                    row["sum"] = hashlib.file_digest(tagged, "sha256").hexdigest()
                 print(json.dumps(row), flush=True)
                 yield {**row, **about}
                 out.unlink()
         yield {**on_cluster(tagger, text, folder), **about}
-
-
-def exported(folder: Path) -> str:
-    from acclimate import Tagger, export_onnx, load_bundled
-
-    export_onnx(Tagger.load("general"), folder, load_bundled("news").dev, int8=True)
-    return str(folder)
 
 
 def write_text(file: Path, wanted: int) -> int:
@@ -106,11 +100,9 @@ def memory_of(root: Any) -> int:
     import psutil
 
     total = 0
-    try:
+    with suppress(psutil.Error):  # it has just ended
         for process in (root, *root.children(recursive=True)):
             total += process.memory_info().rss
-    except psutil.Error:  # it has just ended
-        pass
     return total
 
 
@@ -135,18 +127,10 @@ def on_cluster(tagger: str, text: Path, folder: Path) -> dict[str, Any]:
 
         command = [*PREDICT, tagger, files, "--out", out, "--dask", cluster.scheduler_address]
         found = watched(command, kill_one)
-    sums = [checksum(sorted(place.glob("*.conll"))) for place in (serial, out)]
+    names = sorted(file.name for file in serial.glob("*.conll"))
+    equal = filecmp.cmpfiles(serial, out, names, shallow=False)[0] == names
     words = sum(len(line.split(" ")) for line in lines)
-    return {"words": words, "way": "Dask, a worker killed", **found, "killed": len(killed), "equal": sums[0] == sums[1]}
-
-
-def checksum(files: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.name.encode() if len(files) > 1 else b"")
-        with file.open("rb") as stored:
-            digest.update(hashlib.file_digest(stored, "sha256").digest())
-    return digest.hexdigest()
+    return {"words": words, "way": "Dask, a worker killed", **found, "killed": len(killed), "equal": equal}
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
@@ -157,10 +141,8 @@ def tables(rows: list[dict[str, Any]]) -> str:
         equal = row.get("equal", row.get("sum") == sums)
         # the client of a cluster reads and tags nothing
         memory = f"{row['megabytes']:,.0f}" if "killed" not in row else ""
-        speed = f"{row['words'] / row['seconds']:,.0f}"
-        lines.append(
-            (row["way"], f"{row['words']:,}", f"{row['seconds']:,.1f}", speed, memory, "yes" if equal else "NO")
-        )
+        seconds, speed = f"{row['seconds']:,.1f}", f"{row['words'] / row['seconds']:,.0f}"
+        lines.append([row["way"], f"{row['words']:,}", seconds, speed, memory, "yes" if equal else "NO"])
     machine = f"{rows[0]['machine']}, {rows[0].get('cores', '')} cores; start of the command included"
     head = ("", "words", "seconds", "words/s", "peak MB", "same bytes as one process")
     return f"{machine}\n\n{markdown(head, lines)}"

@@ -17,103 +17,96 @@ server's process has resident, after a warm-up and after all rounds. `--out resu
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from shared import markdown, parse_known, parser, processor, show
+from shared import (
+    alone,
+    export_general,
+    listening,
+    markdown,
+    median_and_late,
+    parse_known,
+    parser,
+    pipeline_of_general,
+    processor,
+    read_rows,
+    show,
+    write_rows,
+)
 
 SYSTEMS = ("batched", "unbatched", "compact", "pipeline")
 WARM_UP_SECONDS = 2.0
-PATHS = {"pipeline": "/entities"}  # of the others: /v1/entities
-
-
-@dataclass
-class Server:
-    """A system that listens, in a process of its own."""
-
-    name: str
-    url: str
-    process: subprocess.Popen[str]
-
-    @property
-    def megabytes(self) -> float:
-        """Resident now."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def main() -> None:
     options = arguments()
-    if options.client:
-        print(json.dumps(asyncio.run(load(options.client, options.clients[0], options.seconds, options.job))))
-    elif options.worker:
+    if options.worker:
         serve_pipeline()
-    else:
-        out = Path(options.out)
-        if not out.is_file():
-            out = measure(options, out)
-        rows = [json.loads(line) for line in out.read_text().splitlines()]
-        show(table(rows), options.table)
+        return
+    out = Path(options.out)
+    if not out.is_file():
+        out.mkdir(parents=True, exist_ok=True)
+        about = {"machine": processor(), "cores": os.cpu_count()}
+        about |= {"threads": options.threads, "seconds": options.seconds}
+        rows = [{**row, **about} for row in measured(options)]
+        out /= "results.jsonl"
+        write_rows(out, rows)
+    show(table(read_rows(out)), options.table)
 
 
 def arguments() -> argparse.Namespace:
     made = parser(
         __doc__,
-        "out table worker job",
+        "table worker",
+        out=("", "a folder, where the rows are kept; or a file of rows to show"),
         seconds=(60.0, "how long each load lasts"),
         clients=[1, 8, 64],
         rounds=(1, "how often the systems take turns"),
         threads=(os.cpu_count() or 1, "of each server"),
         texts=(400, "how many different texts"),
         systems=list(SYSTEMS),
-        client=("", argparse.SUPPRESS),
     )
-    for action in made._actions:
-        action.required = False  # a process of the benchmark's own has no --out
     options = parse_known(made, systems=SYSTEMS)
-    if not (options.out or options.client or options.worker):
+    if not (options.out or options.worker):
         made.error("--out DIR: where the rows are kept")
     return options
 
 
-def measure(options: argparse.Namespace, out: Path) -> Path:
-    """The file of rows: one for each system, number of clients and round."""
-    out.mkdir(parents=True, exist_ok=True)
-    job = out / "texts.json"
-    job.write_text(json.dumps(texts(options.texts)), encoding="utf-8")
-    rows: list[dict[str, Any]] = []
+def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for each system, number of clients and round."""
+    bodies = [json.dumps({"text": text}).encode() for text in texts(options.texts)]
+    systems = options.systems
+    if "pipeline" in systems and find_spec("fastapi") is None:
+        print("pipeline: not installed here; pip install fastapi", file=sys.stderr)
+        systems = [name for name in systems if name != "pipeline"]
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        servers = [
-            stack.enter_context(started(name, Path(folder), options.threads)) for name in usable(options.systems)
-        ]
-        for server in servers:
-            ask(server, 4, WARM_UP_SECONDS, job)
-        start = {server.name: server.megabytes for server in servers}
-        for round_ in range(options.rounds):
-            for clients in options.clients:
-                for server in servers:
-                    row = ask(server, clients, options.seconds, job)
-                    memory = {"megabytes_at_start": start[server.name], "megabytes": server.megabytes}
-                    rows.append({"system": server.name, "clients": clients, "round": round_, **row, **memory})
-                    print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    file = out / "results.jsonl"
-    about = {"machine": processor(), "cores": os.cpu_count(), "threads": options.threads, "seconds": options.seconds}
-    file.write_text("".join(json.dumps({**row, **about}) + "\n" for row in rows))
-    return file
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        env = {"OMP_NUM_THREADS": str(options.threads), "GOMP_SPINCOUNT": "300", "TOKENIZERS_PARALLELISM": "false"}
+        servers = {name: stack.enter_context(listening(command_of(name, folder), **env)) for name in systems}
+        for url, _ in servers.values():
+            alone(ask, url, 4, WARM_UP_SECONDS, bodies)
+        start = {name: resident(process) for name, (_, process) in servers.items()}
+        turns = product(range(options.rounds), options.clients, servers.items())
+        for round_, clients, (name, (url, process)) in turns:
+            found = alone(ask, url, clients, options.seconds, bodies)
+            memory = {"megabytes_at_start": start[name], "megabytes": resident(process)}
+            row = {"system": name, "clients": clients, "round": round_, **found, **memory}
+            print(json.dumps(row), file=sys.stderr, flush=True)
+            yield row
 
 
 def texts(count: int) -> list[str]:
@@ -129,97 +122,55 @@ def texts(count: int) -> list[str]:
     return made
 
 
-def usable(names: list[str]) -> list[str]:
-    missing = [name for name in names if name == "pipeline" and find_spec("fastapi") is None]
-    for name in missing:
-        print(f"{name}: not installed here; pip install fastapi", file=sys.stderr)
-    return [name for name in names if name not in missing]
-
-
-@contextmanager
-def started(name: str, folder: Path, threads: int) -> Iterator[Server]:
-    """A server that listens on a free port, and says so in its first line."""
+def command_of(name: str, folder: Path) -> list[str]:
+    """What starts a server on a free port."""
     words = [sys.executable, "-m", "acclimate", "serve", "general", "--port", "0", "--device", "cpu"]
     if name == "unbatched":
         words += ["--set", "serve.batch_words=1"]
     elif name == "compact":
-        words[4] = f"general={exported(folder)}"
+        words[4] = f"general={export_general(folder / 'compact')}"
     elif name == "pipeline":
         words = [sys.executable, __file__, "--worker", name]
-    env = os.environ | {"OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": "300", "TOKENIZERS_PARALLELISM": "false"}
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env)
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().partition(" ")[0]
-        if not url.startswith("http"):
-            raise SystemExit(f"{name} did not start.")
-        yield Server(name, url, process)
-    finally:
-        process.terminate()
-        process.wait()
+    return words
 
 
-def exported(folder: Path) -> Path:
-    from acclimate import Tagger, export_onnx, load_bundled
-
-    export_onnx(Tagger.load("general"), folder / "compact", load_bundled("news").dev)
-    return folder / "compact"
-
-
-def ask(server: Server, clients: int, seconds: float, job: Path) -> dict[str, Any]:
-    """What so many clients got within the time."""
-    url = server.url + PATHS.get(server.name, "/v1/entities")
-    given = ["--client", url, "--clients", str(clients), "--seconds", str(seconds), "--job", str(job)]
-    done = subprocess.run([sys.executable, __file__, *given], stdout=subprocess.PIPE, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+def resident(process: int) -> float:
+    """Megabytes of a process."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
-async def load(url: str, clients: int, seconds: float, job: Path) -> dict[str, Any]:
-    """Ask from so many connections at once, each as soon as it has its answer."""
-    host, _, rest = url.removeprefix("http://").partition(":")
-    port, _, path = rest.partition("/")
-    bodies = [json.dumps({"text": text}).encode() for text in json.loads(job.read_text(encoding="utf-8"))]
-    head = f"POST /{path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: "
-    requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
+def ask(url: str, clients: int, seconds: float, bodies: list[bytes]) -> dict[str, Any]:
+    """What so many clients got within the time, each of which asks as soon as it has its answer."""
+    address = url.removeprefix("http://")
     times: list[float] = []
-    lost = 0
+    lost: list[int] = []
     begun = time.perf_counter()
 
-    async def one(number: int) -> None:
-        nonlocal lost
-        wire: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-        while time.perf_counter() < begun + seconds:
-            before = time.perf_counter()
+    def one(number: int) -> None:
+        wire = HTTPConnection(address)
+        while (before := time.perf_counter()) < begun + seconds:
             try:
-                wire = wire or await asyncio.open_connection(host, int(port))
-                is_answer = await exchange(*wire, requests[number % len(requests)])
-            except (OSError, asyncio.IncompleteReadError, ValueError):
-                wire, is_answer = None, False
+                body = bodies[number % len(bodies)]
+                wire.request("POST", "/v1/entities", body, {"Content-Type": "application/json"})
+                answer = wire.getresponse()
+                answer.read()
+                is_answer = answer.status == 200
+            except (OSError, HTTPException):
+                is_answer = False
+                wire.close()
             if is_answer:
                 times.append(time.perf_counter() - before)
             else:
-                lost += 1
+                lost.append(number)
             number += clients
-        if wire:
-            wire[1].close()
+        wire.close()
 
-    await asyncio.gather(*(one(number) for number in range(clients)))
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(one, range(clients)))
     taken = time.perf_counter() - begun
-    ordered = sorted(times) or [float("nan")]
-    middle, late = statistics.median(ordered), ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
-    return {"requests": len(times), "lost": lost, "per_second": len(times) / taken, "median": middle, "p99": late}
-
-
-async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bool:
-    """Whether the answer to a request has status 200."""
-    writer.write(request)
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = next(
-        int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
-    )
-    await reader.readexactly(length)
-    return head.startswith(b"HTTP/1.1 200")
+    middle, late = median_and_late(times)
+    return {"requests": len(times), "lost": len(lost), "per_second": len(times) / taken, "median": middle, "p99": late}
 
 
 def serve_pipeline() -> None:
@@ -228,15 +179,11 @@ def serve_pipeline() -> None:
 
     import uvicorn
     from fastapi import Body, FastAPI
-    from transformers import pipeline
 
-    model, tokenizer = plain_model()
-    find = pipeline(
-        "token-classification", model=model, tokenizer=tokenizer, aggregation_strategy="first", device="cpu"
-    )
+    find = pipeline_of_general()
     app = FastAPI()
 
-    @app.post("/entities")
+    @app.post("/v1/entities")
     def entities(text: str = Body(embed=True)) -> list[dict[str, Any]]:
         return [{**one, "score": float(one["score"])} for one in find(text)]
 
@@ -245,27 +192,6 @@ def serve_pipeline() -> None:
     made.listen(128)
     print(f"http://127.0.0.1:{made.getsockname()[1]} serves a pipeline", flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run([made])
-
-
-def plain_model() -> tuple[Any, Any]:
-    """General's weights as a token classifier of transformers."""
-    import torch
-    from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
-
-    from acclimate import Tagger
-    from acclimate.model.shipped import shipped_tagger_path
-
-    tagger: Any = Tagger.load("general")
-    folder = shipped_tagger_path("general") / "encoder"
-    names = dict(enumerate(tagger.tags))
-    config = AutoConfig.from_pretrained(folder, num_labels=len(names), id2label=names)
-    model = AutoModelForTokenClassification.from_config(config)
-    missing, unexpected = model.base_model.load_state_dict(tagger.encoder.model.state_dict(), strict=False)
-    assert not [name for name in (*missing, *unexpected) if "pooler" not in name], (missing, unexpected)
-    with torch.no_grad():
-        model.classifier.weight.copy_(tagger.scores.weight)
-        model.classifier.bias.copy_(tagger.scores.bias)
-    return model.eval(), AutoTokenizer.from_pretrained(folder)
 
 
 def table(rows: list[dict[str, Any]]) -> str:

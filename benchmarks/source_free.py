@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from leaderboard import TARGETS, task_of
-from shared import cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
+from shared import by_name, cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
 
 START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN = "start", "source-free", "fine-tuned", "new-heads", "plain"
 LINES = (START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN)
@@ -48,15 +48,10 @@ class Job:
     seed: int
     part: str  # test, or judges
 
-    @property
-    def name(self) -> str:
-        words = f"{self.line}_{self.labels}_{self.target}_{self.seed}_{self.part}.jsonl"
-        return words.replace("/", "-").replace(",", "+")
-
 
 def main() -> None:
     options = arguments()
-    finish_and_show({job.name: (options, job) for job in jobs_of(options)}, adapted, tables, options)
+    finish_and_show(by_name(jobs_of(options), options), adapted, tables, options)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
@@ -131,18 +126,15 @@ def tables(rows: list[dict[str, Any]]) -> str:
 def table(rows: list[dict[str, Any]], among: Iterable[str]) -> str:
     """Mean ± standard deviation of the seeds; `left` counts the runs in which the guard kept the start."""
     targets = [target for target in among if any(row["target"] == target for row in rows)]
+    order = {line: number for number, line in enumerate(LINES)}
+    places = {(row["labels"], order.get(row["line"], len(LINES)), row["line"]) for row in rows}
     shown = []
-    for line, labels in dict.fromkeys((row["line"], row["labels"]) for row in sorted(rows, key=_order)):
+    for labels, _, line in sorted(places):
         own = [row for row in rows if (row["line"], row["labels"]) == (line, labels)]
         found = {(row["target"], row["seed"]): row["f1"] for row in own}
         left = sum(row.get("kept") == 0 for row in own)
         shown.append([line, labels, *cells_of_means(found, targets), f"{left} of {len(own)}"])
     return markdown(["", "labels", *targets, "mean", "left"], shown)
-
-
-def _order(row: dict[str, Any]) -> tuple[int, int, str]:
-    line = row["line"]
-    return row["labels"], LINES.index(line) if line in LINES else len(LINES), line
 
 
 def arguments() -> argparse.Namespace:

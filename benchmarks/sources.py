@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import leaderboard
 from leaderboard import TARGETS, task_of
-from open_corpora import MAPS, evaluation_texts, naively, open_corpora, recased, with_noise, without
+from open_corpora import MAPS, TYPES, evaluation_texts, naively, open_corpora, recased, with_noise, without
 from shared import cells_of_means, f1_of, finish_and_show, markdown, parse_known, parser, train
 
 # graphs of many processes wait for one another: 16 trainings on one GPU are faster without them
-TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0, "cuda_graphs": False}
+TRAINING = {**leaderboard.TRAINING, "cuda_graphs": False}
 OPEN = ("btc", "docred", "gum_open_named", "grobid_wikipedia27", "litbank_prop")
 TYPED, TYPELESS = "typed", "typeless"
 
@@ -67,15 +67,9 @@ LINES = {
 
 def main() -> None:
     options = arguments()
-    jobs = {"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs_of(options)}
-    finish_and_show(jobs, learn, tables, options)
-
-
-def jobs_of(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
-    """(line, typing, seed): typed ones first, and first those that take longest."""
-    lines = sorted(options.lines, key=lambda line: line not in options.with_labels)
-    for typing, line, seed in product(options.typing, lines, options.seeds):
-        yield line, typing, seed
+    lines = sorted(options.lines, key=lambda line: line not in options.with_labels)  # first those that take longest
+    jobs = [(line, typing, seed) for typing, line, seed in product(options.typing, lines, options.seeds)]
+    finish_and_show({"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs}, learn, tables, options)
 
 
 def learn(options: argparse.Namespace, line: str, typing: str, seed: int) -> list[dict[str, Any]]:
@@ -123,8 +117,7 @@ def sources(data: str, line: str, typing: str, seed: int, limit: int | None) -> 
         corpora = [naively(corpus) for corpus in corpora]
     if chosen.noise:
         corpora = [with_noise(corpus, chosen.noise, seed) for corpus in corpora]
-    labels = ("LOC", "MISC", "ORG", "PER")
-    joined = join_sources(corpora) if len(corpora) > 1 else corpora[0].open_to(labels)
+    joined = join_sources(corpora) if len(corpora) > 1 else corpora[0].open_to(TYPES)
     return typeless(joined) if typing == TYPELESS else joined
 
 

@@ -16,10 +16,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from leaderboard import TARGETS, task_of
+from leaderboard import TARGETS, TRAINING, task_of
 from shared import f1_of, finish_and_show, markdown, mean_and_deviation, parse_known, parser, train
-
-TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
 
 
 def main() -> None:

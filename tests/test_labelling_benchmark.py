@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from acclimate.methods.acquisition.settings import AcquisitionName
 from acclimate.reproduction.datasets import find_dataset
-from labelling import ACQUISITIONS, TARGETS, at, by_sentences, by_words, effort, jobs_of, reached, tables
+from labelling import ACQUISITIONS, TARGETS, WORDS, along, at, effort, jobs_of, reached, tables
 
 CURVE = [(0, 0, 10.0), (10, 100, 20.0), (100, 400, 50.0)]
 
@@ -34,7 +34,7 @@ GIVEN = [
 def test_every_acquisition_runs_from_every_start_on_every_target() -> None:
     given = Namespace(seeds=[1, 2], targets=["fin"], starts=["general", "scratch"], acquisitions=["random", "entities"])
     jobs = list(jobs_of(given))
-    assert len({job.name for job in jobs}) == len(jobs) == 8
+    assert len(set(jobs)) == len(jobs) == 8
 
 
 def test_the_benchmark_knows_all_acquisitions_and_its_data_sets() -> None:
@@ -57,8 +57,8 @@ def test_the_effort_is_where_the_curve_first_gets_there() -> None:
 
 
 def test_the_tables_are_means_by_seed_and_effort_is_beside_random() -> None:
-    assert "| entities | 10.00 ± 0.00 | 55.00 ± 7.07 | 70.00 ± 14.14 |" in by_sentences(GIVEN)
-    assert "| random | 22.00 ± 5.66 | 40.00 ± 14.14 | 60.00 ± 14.14 |  |  |" in by_words(GIVEN)
+    assert "| entities | 10.00 ± 0.00 | 55.00 ± 7.07 | 70.00 ± 14.14 |" in along(GIVEN, 0, (0, 50, 100))
+    assert "| random | 22.00 ± 5.66 | 40.00 ± 14.14 | 60.00 ± 14.14 |  |  |" in along(GIVEN, 1, WORDS)
     # seed 1: 50 % on the way from 0 to 50; seed 2: 70 % never
     assert "| entities | 40 | 800 | 1 of 2 |" in effort(GIVEN)
     assert "| random | 100 | 1000 | 0 of 2 |" in effort(GIVEN)

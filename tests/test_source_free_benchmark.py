@@ -31,7 +31,7 @@ def test_without_labels_nothing_is_tuned_on_them_and_the_start_is_scored_once() 
     assert [one for one in found if one[0] == "start"] == [("start", 0, 1)]
     assert not [one for one in found if one[0] in ("plain", "fine-tuned", "new-heads") and one[1] == 0]
     assert len(found) == 1 + 2 * 2 + 2 * 3
-    assert len({job.name for job in jobs_of(options())}) == len(found)
+    assert len(set(jobs_of(options()))) == len(found)
     assert {job.part for job in jobs_of(options())} == {"judges"}
 
 
