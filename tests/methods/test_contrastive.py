@@ -178,8 +178,3 @@ def test_one_domain_is_enough_and_none_is_not(build: Callable[..., Tagger], news
     assert objective(tagger.view(news[:3].sentences), NoView("target")).isfinite()
     with pytest.raises(ValueError, match="needs source sentences"):
         objective(NoView("source"), NoView("target"))
-
-
-def test_a_temperature_of_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="temperature of a contrast must be above 0"):
-        Contrast(3, as_it_is, temperature=0)

@@ -14,9 +14,9 @@ from torch.nn import functional
 from acclimate.data.corpus import Kind, Sentence
 from acclimate.data.schemes import Scheme, Span, keep_open, spans_from_tags, tags_from_spans
 from acclimate.methods.augmentation.synonyms import Synonyms
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, present
 from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spread
-from acclimate.model.learner import NoView, View
+from acclimate.model.learner import View
 
 
 def shuffled(count: int, dice: Random) -> Iterator[int]:
@@ -46,7 +46,6 @@ def replace_synonyms(
     sentence: Sentence, synonyms: Synonyms, dice: Random, share: float = SHARE, kind: Kind = "spans"
 ) -> Sentence:
     """Replace this share of the words (at least one) by synonyms, as far as words have any."""
-    _require_share(share)
     free = _free_words(sentence, kind)
     words = list(sentence.words)
     left = _how_many(share, sentence)
@@ -66,7 +65,6 @@ def delete_span(
 ) -> Sentence:
     """Leave out neighbouring words, this share of the sentence (at least one), or fewer where entities stand close. Two
     entities of one type that come to touch stay two."""
-    _require_share(share)
     free = set(_free_words(sentence, kind))
     longest = min(_how_many(share, sentence), len(sentence) - 1, len(free))
     for size in range(longest, 0, -1):
@@ -120,11 +118,6 @@ def _how_many(share: float, sentence: Sentence) -> int:
     return max(1, round(share * len(sentence)))
 
 
-def _require_share(share: float) -> None:
-    if not 0 < share <= 1:
-        raise ValueError(f"The share of words to change must be above 0 and at most 1, not {share}.")
-
-
 Edit = Callable[[Sentence, Random], Sentence]
 """The sentence with some words replaced or left out."""
 
@@ -158,8 +151,6 @@ class Contrast(Objective):
     ) -> None:
         """`width` of the encoder's sentence vectors. Edits depend on the seed and the number of the update."""
         super().__init__()
-        if temperature <= 0:
-            raise ValueError(f"The temperature of a contrast must be above 0, not {temperature}.")
         self.edit, self.temperature, self.normalise, self.symmetric = edit, temperature, normalise, symmetric
         self.project = nn.Linear(width, size, bias=False)  # W
         self.seed = seed
@@ -170,9 +161,7 @@ class Contrast(Objective):
         self.dice = Random(self.seed * 1_000_003 + update)
 
     def forward(self, source: View, target: View) -> Tensor:
-        views = [view for view in (source, target) if not isinstance(view, NoView)]
-        if not views:
-            source.refuse()  # type: ignore[attr-defined]
+        views = present(source, target)
         anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
         self._last = []
         twins = torch.cat([self.vectors(twin) for twin in self.twins(views)])

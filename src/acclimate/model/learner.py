@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -207,11 +207,8 @@ class NoView(View):
         self._domain = domain
 
     def __getattribute__(self, name: str) -> Any:
-        if name.startswith("_") or name == "refuse":
+        if name.startswith("_"):
             return super().__getattribute__(name)
-        self.refuse()
-
-    def refuse(self) -> NoReturn:
         raise ValueError(
             f"This objective needs {self._domain} sentences, but the stage's batches have none. "
             f"Give the stage batches of both domains: Batches({{'source': ..., 'target': ...}})."
@@ -240,10 +237,12 @@ _READERS: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()  # modules in 
 
 
 @contextmanager
-def eval_mode(learner: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while. Several threads may use one learner: the last one restores training mode."""
+def eval_mode(learner: nn.Module, but: tuple[type[nn.Module], ...] = ()) -> Iterator[None]:
+    """Evaluation mode for a while, `but` for some kinds of modules. Several threads may use one learner: the last one
+    restores training mode."""
     with _GUARD:
-        held = [module for module in learner.modules() if module.training or module in _READERS]
+        modules = [module for module in learner.modules() if not isinstance(module, but)]
+        held = [module for module in modules if module.training or module in _READERS]
         for module in held:
             _READERS[module] = _READERS.get(module, 0) + 1
             module.training = False

@@ -85,7 +85,7 @@ def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
     if not isinstance(step, TrainingStep):
         return {}
     separate = {
-        id(parameter): getattr(objective, "rate", 1.0)
+        id(parameter): objective.rate
         for objective, group in _separate(step)
         for parameter in group
         if parameter.requires_grad

@@ -103,16 +103,3 @@ def test_modes_are_restored_even_when_a_look_fails(tagger: Tagger, game: Discrim
 def test_tags_that_the_tagger_does_not_know_are_no_hindrance(tagger: Tagger, game: DiscriminatorDiagnostics) -> None:
     strange = [Sentence(("hi", "there"), ("B-creative-work", "O"))]
     assert DiscriminatorDiagnostics(game.discriminator, {**game.held_out, "target": strange})(tagger)["loss"] > 0
-
-
-@pytest.mark.parametrize(
-    ("held_out", "words"),
-    [
-        ({}, "given: none"),
-        ({"source": [Sentence(("a",))]}, "given: 1 of 'source'"),
-        ({"source": [Sentence(("a",))], "target": []}, "1 of 'source', 0 of 'target'"),
-    ],
-)
-def test_a_game_of_one_side_cannot_be_watched(held_out: dict[str, list[Sentence]], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        DiscriminatorDiagnostics(DomainDiscriminator(2), held_out)

@@ -20,10 +20,6 @@ class Kernel:
     widths: tuple[float, ...]
     in_medians: bool = False
 
-    def __post_init__(self) -> None:
-        if not self.widths or min(self.widths) <= 0:
-            raise ValueError(f"A kernel needs widths above 0, not {self.widths}.")
-
 
 MEDIANS = Kernel((0.25, 0.5, 1.0, 2.0, 4.0), in_medians=True)
 # of La-DTL's code
@@ -153,8 +149,6 @@ class WordDiscrepancy(Objective):
         floor: float | None = None,
     ) -> None:
         super().__init__()
-        if most < 1:
-            raise ValueError(f"At least one word of each tag must be looked at, not {most}.")
         self.mu = mu if isinstance(mu, Mapping) else None
         self.usual = 0.25 if isinstance(mu, Mapping) else mu
         self.kernel, self.unbiased, self.most, self.floor = kernel, unbiased, most, floor
