@@ -82,14 +82,13 @@ def edit_text(
     synonyms: Synonyms | None = None,
     share: float = SHARE,
     kind: Kind = "spans",
-    scheme: Scheme = "IOB2",
 ) -> Sentence:
     """One of the two edits, each with probability 1/2; the other one where it changes nothing."""
     deletes_first = synonyms is None or dice.random() < 0.5
     edited = sentence
     for deletes in (deletes_first, not deletes_first):
         if edited is sentence and deletes:
-            edited = delete_span(sentence, dice, share, kind, scheme)
+            edited = delete_span(sentence, dice, share, kind)
         elif edited is sentence and synonyms is not None:
             edited = replace_synonyms(sentence, synonyms, dice, share, kind)
     return edited

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError
 
 if TYPE_CHECKING:  # whoever only checks files does not wait for torch
-    import torch
     from torch import Tensor
 
 MANIFEST = "manifest.json"  # of a folder that is written at once
@@ -160,11 +159,11 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     _set_mode(path, mode)
 
 
-def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Tensor]:
+def read_tensors(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load_file
 
     try:
-        return load_file(str(path), device=str(device))
+        return load_file(str(path))
     except (SafetensorError, OSError) as failure:
         raise StorageError(f"{path}: cannot be read as safetensors: {failure}") from None
 

@@ -196,18 +196,14 @@ class Tagger(TextTagger, Learner):
         self.encoder.split(shared, private)
         self.scores = self._score_layer(len(self.tags)).to(self.device)
 
-    def sibling(
-        self, labels: LabelSet, encoder: Encoder, scheme: Scheme | None = None, *, share_head: bool = False
-    ) -> Tagger:
+    def sibling(self, labels: LabelSet, encoder: Encoder, *, share_head: bool = False) -> Tagger:
         """A tagger for other labels on this encoder or its sibling; or for the same labels with the same head."""
         if share_head and (labels != self.labels):
             raise InputError(
                 f"one CRF for both domains needs the same labels in both, not {', '.join(labels)} "
                 f"and {', '.join(self.labels)}."
             )
-        if share_head and scheme not in (None, self.scheme):
-            raise InputError(f"one CRF for both domains needs the same scheme in both, not {scheme} and {self.scheme}.")
-        other = Tagger(encoder, labels, self.head_name, scheme or self.scheme, **self.crf, entities=self.entities)
+        other = Tagger(encoder, labels, self.head_name, self.scheme, **self.crf, entities=self.entities)
         other.to(self.device)
         other.hidden_odds = self.hidden_odds
         if share_head:

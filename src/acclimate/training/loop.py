@@ -187,7 +187,9 @@ class Training:
                     terms = self.step(batch)
                     engine.backward(stage.total(terms, self.update))
                     if engine.sync_gradients and stage.settings.clip is not None:
-                        self._clip(stage.settings.clip)
+                        engine.clip_grad_norm_(self.parameter_groups[0], stage.settings.clip)
+                        for group in self.parameter_groups[1:]:  # the engine undoes the loss's scale only once
+                            nn.utils.clip_grad_norm_(group, stage.settings.clip)
                     self._move()
                 for name, loss in terms.items():
                     losses[name] = losses.get(name, 0) + loss.detach() / accumulate
@@ -201,11 +203,6 @@ class Training:
         elif self.engine.sync_gradients:
             self.optimizer.optimizer.step()  # the engine's own wrapper is slow
         self.optimizer.zero_grad()
-
-    def _clip(self, most: float) -> None:
-        self.engine.clip_grad_norm_(self.parameter_groups[0], most)
-        for group in self.parameter_groups[1:]:
-            nn.utils.clip_grad_norm_(group, most)  # the engine would refuse to undo the loss's scale twice
 
 
 def acceleration_for(settings: LoopSettings, engine: Accelerator, graphs: TrainingGraphs | None = None) -> Acceleration:

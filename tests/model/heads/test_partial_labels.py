@@ -103,7 +103,7 @@ def test_a_corpus_with_all_its_labels_is_learnt_bit_for_bit_as_before(head: str)
     tagger = tagger_for(head=head)
     view = tagger.view([sentence_of("B-PER I-PER O O"), sentence_of("O B-LOC")])
     assert view.sentences.odds is None
-    expected = -tagger.head.log_probability(view.scores, view.sentences.tags, view.sentences.mask)
+    expected = tagger.head.loss(view.scores, view.sentences.tags, view.sentences.mask)
     assert torch.equal(view.losses, expected)
 
 

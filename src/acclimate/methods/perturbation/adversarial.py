@@ -125,10 +125,10 @@ class AdversarialTraining(Objective):
         self.task.begin(learner)
         # every sentence has a noise of its own; and a changed word must not add rows, which would shift the dropout
         if any(self.radii.values()) or (self.same_dropout and self.changes is not None):
-            self._stand_alone(learner, True)
+            learner.stand_alone(True)
 
     def end(self, learner: Learner) -> None:
-        self._stand_alone(learner, False)
+        learner.stand_alone(False)
         self.task.end(learner)
 
     def notes(self) -> Mapping[str, Any] | None:
@@ -137,7 +137,10 @@ class AdversarialTraining(Objective):
         if notes is not None or self.changes is None or not self.training:
             return notes
         changed, self._changed = self._changed, []
-        rows = [noted_row(sentence.words, [_edit(change)]) for sentence, change in changed]
+        rows = [
+            noted_row(sentence.words, [WordEdit(at.word, at.word + 1, None if at.by is None else (at.by,))])
+            for sentence, at in changed
+        ]
         return {"kind": CHANGES, "by": "masked noise", "rows": rows}
 
     def separate_parameters(self) -> list[list[nn.Parameter]]:
@@ -224,14 +227,6 @@ class AdversarialTraining(Objective):
                 self._changed += [(view.originals[change.sentence], change) for change in drawn[:room]]
             view = self.changes.made(view, drawn)
         return view.with_noise(noise)
-
-    def _stand_alone(self, learner: Learner, alone: bool) -> None:
-        for encoder in learner.encoders():
-            encoder.stand_alone(alone)
-
-
-def _edit(change: Change) -> WordEdit:
-    return WordEdit(change.word, change.word + 1, None if change.by is None else (change.by,))
 
 
 def _both(views: Mapping[str, View], otherwise: Mapping[str, View]) -> tuple[View, View]:

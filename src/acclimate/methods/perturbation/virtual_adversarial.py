@@ -34,12 +34,10 @@ class VirtualAdversarialTraining(Objective):
         self.average: Average = average
 
     def begin(self, learner: Learner) -> None:
-        for encoder in learner.encoders():
-            encoder.stand_alone()
+        learner.stand_alone(True)
 
     def end(self, learner: Learner) -> None:
-        for encoder in learner.encoders():
-            encoder.stand_alone(False)
+        learner.stand_alone(False)
 
     def forward(self, source: View, target: View) -> Tensor:
         views = {SOURCE: source, TARGET: target}
