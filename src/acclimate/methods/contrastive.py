@@ -3,7 +3,7 @@ equation 7). Edits never touch words of entities; in text without labels, or wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -163,18 +163,15 @@ class Contrast(Objective):
         views = present(source, target)
         anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
         self._last = []
-        twins = torch.cat([self.vectors(twin) for twin in self.twins(views)])
+        twins = torch.cat([self.vectors(self.twin(view)) for view in views])
         losses = contrastive_losses(anchors, twins, self.temperature)
         if self.symmetric:
             losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
         return losses.mean()
 
-    def twins(self, views: Sequence[View]) -> Iterable[View]:
-        """The edited sentences of both domains."""
-        return map(self.twin, views)
-
     def twin(self, view: View) -> View:
-        twins = edited(view.originals, self.edit, self.dice)
+        """The same sentences edited, without tags."""
+        twins = [self.edit(sentence, self.dice).with_tags(None) for sentence in view.originals]
         if self.training:
             self._last += zip(view.originals, twins, strict=True)
         return view.tagger.view(twins)
@@ -191,8 +188,3 @@ class Contrast(Objective):
         with torch.autocast(view.sentence_vectors.device.type, enabled=False):
             vectors: Tensor = self.project(view.sentence_vectors.to(self.project.weight.dtype))
             return functional.normalize(vectors, dim=1) if self.normalise else vectors
-
-
-def edited(sentences: Sequence[Sentence], edit: Edit, dice: Random) -> list[Sentence]:
-    """The edited sentences, without tags."""
-    return [edit(sentence, dice).with_tags(None) for sentence in sentences]
