@@ -115,5 +115,5 @@ def test_tagging_of_all_is_the_sum_of_the_domains_each_averaged_by_itself(tagger
 
 
 def test_tagging_of_all_needs_somebody(tagger: Tagger) -> None:
-    with pytest.raises(ValueError, match="neither a source nor a target sentence"):
+    with pytest.raises(ValueError, match="needs source sentences"):
         TaggingOfAll()(NoView("source"), NOBODY)

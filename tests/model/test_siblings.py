@@ -90,12 +90,13 @@ def test_frozen_features_of_the_context_are_shared(build: Build, bert: str) -> N
 def test_two_tasks_stand_on_one_encoder(build: Build) -> None:
     siblings = family(build, "tasks")
     assert siblings["source"].encoder is siblings["target"].encoder is siblings.encoder
-    assert siblings.encoders() == [siblings.encoder]
 
 
-def test_every_encoder_is_named_once(build: Build) -> None:
+def test_every_encoder_learns_whether_its_sentences_stand_alone(build: Build) -> None:
     siblings = family(build, "private")
-    assert siblings.encoders() == [siblings["source"].encoder, siblings["target"].encoder]
+    for alone in (True, False):
+        siblings.stand_alone(alone)
+        assert [tagger.encoder.share_characters for tagger in siblings] == [not alone] * 2
     assert siblings.encoder is siblings["source"].encoder
 
 
@@ -136,8 +137,8 @@ def test_letters_that_are_new_are_learnt_by_both_and_the_old_ones_stay(build: Bu
     assert len(new.character_table.weight) == len(new.alphabet)
     if kind == "full":
         torch.testing.assert_close(scores(siblings["source"], news), scores(alone, news))
-    for encoder in siblings.encoders():
-        letters = encoder.tensorize([Sentence(("Øslo",))])["characters"][1]
+    for tagger in siblings:
+        letters = tagger.encoder.tensorize([Sentence(("Øslo",))])["characters"][1]
         assert letters[0] == new.alphabet.number("Ø") >= rows
 
 

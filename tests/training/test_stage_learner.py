@@ -140,7 +140,7 @@ def test_everything_in_the_learner_is_trained(learn, build: Build, news: Corpus,
 
 
 def test_words_are_shared_again_in_all_encoders_at_the_end(learn) -> None:
-    assert all(encoder.share_characters for encoder in learn().encoders())
+    assert all(tagger.encoder.share_characters for tagger in learn())
 
 
 @pytest.mark.parametrize("updates", [(1,), (2,), (5,), (7,), (3, 3)])

@@ -3,7 +3,7 @@ equation 7). Edits never touch words of entities; in text without labels, or wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -14,9 +14,9 @@ from torch.nn import functional
 from acclimate.data.corpus import Kind, Sentence
 from acclimate.data.schemes import Scheme, Span, keep_open, spans_from_tags, tags_from_spans
 from acclimate.methods.augmentation.synonyms import Synonyms
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, present
 from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spread
-from acclimate.model.learner import NoView, View
+from acclimate.model.learner import View
 
 
 def shuffled(count: int, dice: Random) -> Iterator[int]:
@@ -46,7 +46,6 @@ def replace_synonyms(
     sentence: Sentence, synonyms: Synonyms, dice: Random, share: float = SHARE, kind: Kind = "spans"
 ) -> Sentence:
     """Replace this share of the words (at least one) by synonyms, as far as words have any."""
-    _require_share(share)
     free = _free_words(sentence, kind)
     words = list(sentence.words)
     left = _how_many(share, sentence)
@@ -66,7 +65,6 @@ def delete_span(
 ) -> Sentence:
     """Leave out neighbouring words, this share of the sentence (at least one), or fewer where entities stand close. Two
     entities of one type that come to touch stay two."""
-    _require_share(share)
     free = set(_free_words(sentence, kind))
     longest = min(_how_many(share, sentence), len(sentence) - 1, len(free))
     for size in range(longest, 0, -1):
@@ -84,14 +82,13 @@ def edit_text(
     synonyms: Synonyms | None = None,
     share: float = SHARE,
     kind: Kind = "spans",
-    scheme: Scheme = "IOB2",
 ) -> Sentence:
     """One of the two edits, each with probability 1/2; the other one where it changes nothing."""
     deletes_first = synonyms is None or dice.random() < 0.5
     edited = sentence
     for deletes in (deletes_first, not deletes_first):
         if edited is sentence and deletes:
-            edited = delete_span(sentence, dice, share, kind, scheme)
+            edited = delete_span(sentence, dice, share, kind)
         elif edited is sentence and synonyms is not None:
             edited = replace_synonyms(sentence, synonyms, dice, share, kind)
     return edited
@@ -118,11 +115,6 @@ def _without(sentence: Sentence, start: int, size: int, kind: Kind, scheme: Sche
 
 def _how_many(share: float, sentence: Sentence) -> int:
     return max(1, round(share * len(sentence)))
-
-
-def _require_share(share: float) -> None:
-    if not 0 < share <= 1:
-        raise ValueError(f"The share of words to change must be above 0 and at most 1, not {share}.")
 
 
 Edit = Callable[[Sentence, Random], Sentence]
@@ -158,8 +150,6 @@ class Contrast(Objective):
     ) -> None:
         """`width` of the encoder's sentence vectors. Edits depend on the seed and the number of the update."""
         super().__init__()
-        if temperature <= 0:
-            raise ValueError(f"The temperature of a contrast must be above 0, not {temperature}.")
         self.edit, self.temperature, self.normalise, self.symmetric = edit, temperature, normalise, symmetric
         self.project = nn.Linear(width, size, bias=False)  # W
         self.seed = seed
@@ -170,23 +160,18 @@ class Contrast(Objective):
         self.dice = Random(self.seed * 1_000_003 + update)
 
     def forward(self, source: View, target: View) -> Tensor:
-        views = [view for view in (source, target) if not isinstance(view, NoView)]
-        if not views:
-            source.refuse()  # type: ignore[attr-defined]
+        views = present(source, target)
         anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
         self._last = []
-        twins = torch.cat([self.vectors(twin) for twin in self.twins(views)])
+        twins = torch.cat([self.vectors(self.twin(view)) for view in views])
         losses = contrastive_losses(anchors, twins, self.temperature)
         if self.symmetric:
             losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
         return losses.mean()
 
-    def twins(self, views: Sequence[View]) -> Iterable[View]:
-        """The edited sentences of both domains."""
-        return map(self.twin, views)
-
     def twin(self, view: View) -> View:
-        twins = edited(view.originals, self.edit, self.dice)
+        """The same sentences edited, without tags."""
+        twins = [self.edit(sentence, self.dice).with_tags(None) for sentence in view.originals]
         if self.training:
             self._last += zip(view.originals, twins, strict=True)
         return view.tagger.view(twins)
@@ -203,8 +188,3 @@ class Contrast(Objective):
         with torch.autocast(view.sentence_vectors.device.type, enabled=False):
             vectors: Tensor = self.project(view.sentence_vectors.to(self.project.weight.dtype))
             return functional.normalize(vectors, dim=1) if self.normalise else vectors
-
-
-def edited(sentences: Sequence[Sentence], edit: Edit, dice: Random) -> list[Sentence]:
-    """The edited sentences, without tags."""
-    return [edit(sentence, dice).with_tags(None) for sentence in sentences]

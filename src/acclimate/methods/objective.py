@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +13,9 @@ from acclimate.model.learner import Learner, NoView, View
 
 class Objective(nn.Module):
     """One term of the training loss, with its own parameters. It must not have the tagger as an attribute, which would
-    double every checkpoint. It may have `notes()`, which the record then holds."""
+    double every checkpoint."""
+
+    rate = 1.0  # learning rate of its separate parameters, as a factor of the learner's
 
     def forward(self, source: View, target: View) -> Tensor:
         """A single number to make small."""
@@ -34,6 +37,18 @@ class Objective(nn.Module):
     def after_update(self, learner: Learner) -> None:
         """Called after the optimizer's step."""
 
+    def notes(self) -> Mapping[str, Any] | None:
+        """A row for the record, with its `kind`."""
+        return None
+
+
+def present(*views: View) -> list[View]:
+    """The views of the domains that the batch holds; an error where it holds none of them."""
+    there = [view for view in views if not isinstance(view, NoView)]
+    if not there:
+        views[0].sentences  # noqa: B018 - tells what is missing
+    return there
+
 
 Average = Literal["word", "sentence"]
 """What a loss is averaged over. Terms of one loss must share it: a sentence has some twenty words."""
@@ -44,22 +59,6 @@ def count_of(mask: Tensor, average: Average) -> Tensor:
     return (mask.sum() if average == "word" else mask.any(1).sum()).clamp_min(1)
 
 
-class TaggingOfAll(Objective):
-    """Tagging in every domain that the batch holds, each averaged by itself: DATNet's L_S + L_T, or the two tasks of
-    MAT."""
-
-    def __init__(self, average: Average = "word") -> None:
-        super().__init__()
-        self.each = nn.ModuleList([Tagging("source", average), Tagging("target", average)])
-
-    def forward(self, source: View, target: View) -> Tensor:
-        present = [not isinstance(view, NoView) for view in (source, target)]
-        losses = [task(source, target) for task, there in zip(self.each, present, strict=True) if there]
-        if not losses:
-            raise ValueError("There is neither a source nor a target sentence in the batch.")
-        return torch.stack(losses).sum()
-
-
 class Tagging(Objective):
     """Negative log-likelihood of the gold tags in the named domain; sentences without tags count nothing."""
 
@@ -68,7 +67,21 @@ class Tagging(Objective):
         self.domain, self.average = domain, average
 
     def forward(self, source: View, target: View) -> Tensor:
-        view = source if self.domain == "source" else target
+        return self.loss(source if self.domain == "source" else target)
+
+    def loss(self, view: View) -> Tensor:
+        """Of the labelled sentences of a batch."""
         labelled = view.sentences.labelled
         losses = view.losses.masked_fill(~labelled, 0)
         return losses.sum() / count_of(view.sentences.mask & labelled.unsqueeze(1), self.average)
+
+
+class TaggingOfAll(Tagging):
+    """Tagging in every domain that the batch holds, each averaged by itself: DATNet's L_S + L_T, or the two tasks of
+    MAT."""
+
+    def __init__(self, average: Average = "word") -> None:
+        super().__init__(average=average)
+
+    def forward(self, source: View, target: View) -> Tensor:
+        return torch.stack([self.loss(view) for view in present(source, target)]).sum()

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import split_tag
-from acclimate.methods.objective import Average, Objective, count_of
+from acclimate.methods.objective import Average, Objective, count_of, present
 from acclimate.model.encoders.encoder import Change
-from acclimate.model.learner import Learner, NoView, View
+from acclimate.model.learner import Learner, View
 from acclimate.model.tagger import Tagger
 
 TagProbabilities = Literal["marginals", "softmax"]
@@ -227,6 +227,6 @@ class NearStart(Objective):
         self._start = [weight.to(learner.device) for weight in self._start]
 
     def forward(self, source: View, target: View) -> Tensor:
-        tagger = (source if isinstance(target, NoView) else target).tagger
+        tagger = present(target, source)[0].tagger
         pairs = zip(tagger.parameters(), self._start, strict=True)
         return 0.5 * torch.stack([(weight - start).float().square().sum() for weight, start in pairs]).sum()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE
-from acclimate.data.corpus import Distribution, LabelSet, Sentence
+from acclimate.data.corpus import LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, Scheme, convert_tags, hidden_labels, split_tag
 from acclimate.data.soft_labels import rows_in_scheme
@@ -125,16 +125,13 @@ class View(TextView):
         if types is not None:
             tags, odds = types.bare[tags], None if odds is None else types.bare_odds(odds)
             soft = None if soft is None else types.bare_soft(soft)
-        scores, heads = self.scores, self.tagger.source_heads
-        if heads is not None and heads.training:
-            scores = scores + heads(self.features, self.originals)
         if soft is None:
-            return self.tagger.head.loss(scores, tags, mask, odds)
-        expected = self.tagger.head.expected_loss(scores, soft, mask)
+            return self.tagger.head.loss(self.scores, tags, mask, odds)
+        expected = self.tagger.head.expected_loss(self.scores, soft, mask)
         if odds is None:
             return expected
         is_open = ((odds > 0).sum(-1) > 1).any(1)  # no sentence is both open and soft
-        return torch.where(is_open, self.tagger.head.loss(scores, tags, mask, odds), expected)
+        return torch.where(is_open, self.tagger.head.loss(self.scores, tags, mask, odds), expected)
 
     @cached_property
     def type_losses(self) -> Tensor | None:
@@ -210,11 +207,8 @@ class NoView(View):
         self._domain = domain
 
     def __getattribute__(self, name: str) -> Any:
-        if name.startswith("_") or name == "refuse":
+        if name.startswith("_"):
             return super().__getattribute__(name)
-        self.refuse()
-
-    def refuse(self) -> NoReturn:
         raise ValueError(
             f"This objective needs {self._domain} sentences, but the stage's batches have none. "
             f"Give the stage batches of both domains: Batches({{'source': ..., 'target': ...}})."
@@ -230,8 +224,11 @@ class Learner(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def encoders(self) -> list[Encoder]:
-        return [self.encoder]
+    def stand_alone(self, alone: bool) -> None:
+        """Whether no sentence may share rows of embeddings with another one."""
+        for encoder in self.modules():
+            if isinstance(encoder, Encoder):
+                encoder.stand_alone(alone)
 
     def view(self, part: Any, domain: str = SOURCE) -> TextView:
         """One domain's part of a batch on the learner's device."""
@@ -243,10 +240,12 @@ _READERS: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()  # modules in 
 
 
 @contextmanager
-def eval_mode(learner: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while. Several threads may use one learner: the last one restores training mode."""
+def eval_mode(learner: nn.Module, but: tuple[type[nn.Module], ...] = ()) -> Iterator[None]:
+    """Evaluation mode for a while, `but` for some kinds of modules. Several threads may use one learner: the last one
+    restores training mode."""
     with _GUARD:
-        held = [module for module in learner.modules() if module.training or module in _READERS]
+        modules = [module for module in learner.modules() if not isinstance(module, but)]
+        held = [module for module in modules if module.training or module in _READERS]
         for module in held:
             _READERS[module] = _READERS.get(module, 0) + 1
             module.training = False
@@ -265,12 +264,12 @@ _REMEMBERED = 1 << 16  # rows of tags that are kept for the next epoch
 _ADVICE = "Map the labels by name first (--map, or acclimate.map_labels)."
 
 
-class TagTensors(NamedTuple):
-    """The tags of a batch."""
+class _Gold(NamedTuple):
+    """What is known of one sentence's tags."""
 
-    tags: Tensor  # (sentence, word), 0 where there is none
-    odds: Tensor | None  # (sentence, word, tag), which tags a word may have; None where each has one
-    soft: Tensor | None  # (sentence, word, tag), probabilities; None where all tags are certain
+    numbers: NDArray[np.int64]  # (word), 0 where there is none
+    odds: Tensor | None = None  # (word, tag), which tags a word may have; None where each has one
+    soft: Tensor | None = None  # (word, tag), probabilities; None where all tags are certain
 
 
 class GoldTags:
@@ -279,74 +278,65 @@ class GoldTags:
     def __init__(self, labels: LabelSet, scheme: Scheme) -> None:
         self.labels, self.scheme, self.tags = labels, scheme, labels.tags(scheme)
         self.numbers = {tag: number for number, tag in enumerate(self.tags)}
-        self._hard: dict[tuple[tuple[str, ...], float], tuple[NDArray[np.int64], NDArray[np.float32] | None]] = {}
-        self._soft: dict[tuple[Distribution, ...], Tensor] = {}
+        self._known: dict[tuple[object, ...], _Gold] = {}
 
-    def tensors(self, sentences: Sequence[Sentence], mask: Tensor, hidden_odds: float) -> TagTensors:
-        """`mask` (sentence, word) is True on words; `hidden_odds` are those of a label nobody looked for, beside O."""
-        tags, odds = torch.zeros(mask.shape, dtype=torch.long), None
-        if any(sentence.tags is not None for sentence in sentences):
-            numbered = [self._numbered(sentence, hidden_odds) for sentence in sentences]
-            tags[mask] = torch.from_numpy(np.concatenate([numbers for numbers, _ in numbered]))
-            if any(choices is not None for _, choices in numbered):
-                odds = nn.functional.one_hot(tags, len(self.tags)).float()
-                for row, (_, choices) in zip(odds, numbered, strict=True):
-                    if choices is not None:
-                        row[: len(choices)] = torch.from_numpy(choices)
-        soft = None
-        if any(sentence.probabilities is not None for sentence in sentences):
-            soft = nn.functional.one_hot(tags, len(self.tags)).float()
-            for row, sentence in zip(soft, sentences, strict=True):
-                if sentence.probabilities is not None:
-                    row[: len(sentence)] = self._distributions(sentence, sentence.probabilities)
-        return TagTensors(tags, odds, soft)
+    def tensors(
+        self, sentences: Sequence[Sentence], mask: Tensor, hidden_odds: float
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """The `tags`, `odds` and `soft` labels of a batch, as in `Sentences`. `mask` (sentence, word) is True on words;
+        `hidden_odds` are those of a label nobody looked for, beside O."""
+        gold = [self._gold(sentence, hidden_odds) for sentence in sentences]
+        tags = torch.zeros(mask.shape, dtype=torch.long)
+        tags[mask] = torch.from_numpy(np.concatenate([each.numbers for each in gold]))
+        return tags, self._laid_out(tags, [each.odds for each in gold]), self._laid_out(tags, [e.soft for e in gold])
 
-    def _numbered(self, sentence: Sentence, hidden_odds: float) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
-        """The tags' numbers, zeros where there are none; and the odds of tags, if any word is open."""
-        if sentence.tags is None:
-            return np.zeros(len(sentence), np.int64), None
-        key = sentence.tags, hidden_odds
-        if key not in self._hard:
-            if len(self._hard) >= _REMEMBERED:
-                self._hard.clear()
-            closed = tuple(OUTSIDE if hidden_labels(tag) else tag for tag in sentence.tags)
-            spelled = closed if self.labels.kind == "plain" else convert_tags(closed, self.scheme)
-            unknown = next((tag for tag in spelled if tag not in self.numbers), None)
-            if unknown is not None:
-                problem = f"tag {unknown!r} is not among this tagger's labels ({', '.join(self.labels)}). {_ADVICE}"
-                raise InputError(problem, file=sentence.place.file, line=sentence.place.line)
-            numbers = np.array([self.numbers[tag] for tag in spelled])
-            self._hard[key] = numbers, self._odds(sentence, numbers, hidden_odds) if sentence.is_open else None
-        return self._hard[key]
+    def _laid_out(self, tags: Tensor, rows: Sequence[Tensor | None]) -> Tensor | None:
+        """Rows of sentences (word, tag) as (sentence, word, tag); where there is none, 1 at each word's tag."""
+        if all(row is None for row in rows):
+            return None
+        whole = nn.functional.one_hot(tags, len(self.tags)).float()
+        for place, row in zip(whole, rows, strict=True):
+            if row is not None:
+                place[: len(row)] = row
+        return whole
 
-    def _odds(self, sentence: Sentence, numbers: NDArray[np.int64], hidden_odds: float) -> NDArray[np.float32]:
+    def _gold(self, sentence: Sentence, hidden_odds: float) -> _Gold:
+        if sentence.tags is None and sentence.probabilities is None:
+            return _Gold(np.zeros(len(sentence), np.int64))
+        key = sentence.tags, sentence.probabilities, hidden_odds
+        if key not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            numbers, odds, soft = np.zeros(len(sentence), np.int64), None, None
+            if sentence.tags is not None:
+                closed = tuple(OUTSIDE if hidden_labels(tag) else tag for tag in sentence.tags)
+                spelled = closed if self.labels.kind == "plain" else convert_tags(closed, self.scheme)
+                numbers = np.array([self._number(tag, sentence) for tag in spelled])
+                odds = self._odds(sentence, numbers, hidden_odds) if sentence.is_open else None
+            if sentence.probabilities is not None:
+                soft = torch.zeros(len(sentence), len(self.tags))
+                for word, row in enumerate(rows_in_scheme(sentence, self.scheme)):
+                    for tag, probability in row.items():
+                        soft[word, self._number(tag, sentence)] = probability
+            self._known[key] = _Gold(numbers, odds, soft)
+        return self._known[key]
+
+    def _number(self, tag: str, sentence: Sentence) -> int:
+        if tag not in self.numbers:
+            problem = f"tag {tag!r} is not among this tagger's labels ({', '.join(self.labels)}). {_ADVICE}"
+            raise InputError(problem, file=sentence.place.file, line=sentence.place.line)
+        return self.numbers[tag]
+
+    def _odds(self, sentence: Sentence, numbers: NDArray[np.int64], hidden_odds: float) -> Tensor:
         """The odds of the tags of each word, (word, tag): 1 where it may be anything, less where it may hide a label.
         A marked span ends where it is marked: no tag continues it."""
         assert sentence.tags is not None
-        labels = [split_tag(tag)[1] for tag in self.tags]
         choices = np.eye(len(self.tags), dtype=np.float32)[numbers]
         ends = {span.end for span in sentence.spans}
         for word, tag in enumerate(sentence.tags):
             hidden = hidden_labels(tag)
-            for number, label in enumerate(labels):
-                begins = split_tag(self.tags[number])[0] in "BS" or self.scheme == "IO"
+            for number, (letter, label) in enumerate(map(split_tag, self.tags)):
+                begins = letter in "BS" or self.scheme == "IO"
                 if label and (label in hidden or ANY_LABEL in hidden) and (begins or word not in ends):
                     choices[word, number] = 1 if ANY_LABEL in hidden else hidden_odds
-        return choices
-
-    def _distributions(self, sentence: Sentence, probabilities: tuple[Distribution, ...]) -> Tensor:
-        """Soft labels, (word, tag)."""
-        if probabilities not in self._soft:
-            if len(self._soft) >= _REMEMBERED:
-                self._soft.clear()
-            targets = torch.zeros(len(sentence), len(self.tags))
-            for word, row in enumerate(rows_in_scheme(sentence, self.scheme)):
-                for tag, probability in row.items():
-                    if tag not in self.numbers:
-                        problem = (
-                            f"the guess {tag!r} is not among this tagger's tags ({', '.join(self.tags)}). {_ADVICE}"
-                        )
-                        raise InputError(problem, file=sentence.place.file, line=sentence.place.line)
-                    targets[word, self.numbers[tag]] = probability
-            self._soft[probabilities] = targets
-        return self._soft[probabilities]
+        return torch.from_numpy(choices)

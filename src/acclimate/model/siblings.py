@@ -49,15 +49,8 @@ class Siblings(Learner):
     def encoder(self) -> Encoder:  # type: ignore[override]
         return next(iter(self)).encoder
 
-    @property
-    def device(self) -> torch.device:
-        return next(iter(self)).device
-
     def __iter__(self) -> Iterator[Tagger]:
         return (self[domain] for domain in self.taggers)
-
-    def encoders(self) -> list[Encoder]:
-        return list(dict.fromkeys(tagger.encoder for tagger in self))
 
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
         return self[domain].view(part)

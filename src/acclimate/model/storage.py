@@ -23,7 +23,6 @@ except ImportError:  # pragma: no cover - a system without such locks
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:  # whoever only checks files does not wait for torch
-    import torch
     from torch import Tensor
 
 MANIFEST = "manifest.json"  # of a folder that is written at once
@@ -185,11 +184,11 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     _set_mode(path, mode)
 
 
-def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Tensor]:
+def read_tensors(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load_file
 
     try:
-        return load_file(str(path), device=str(device))
+        return load_file(str(path))
     except (SafetensorError, OSError) as failure:
         raise StorageError(f"{path}: cannot be read as safetensors: {failure}") from None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 
 from pydantic import Field
@@ -33,7 +33,7 @@ from acclimate.training.stage import LastUpdate, Selector, Stage
 
 
 @dataclass(frozen=True)
-class Guard:
+class Guard(Selector):
     """Scores a tagger without labels: the agreement of its answers on lower-cased target text with the first answers on
     the text as it is. 0 for a tagger that has drifted: whose answers on the text as it is no longer agree with the
     first ones."""
@@ -41,8 +41,6 @@ class Guard:
     text: Corpus
     start: Corpus  # the same sentences under the tags of the tagger as it began
     least: float  # agreement below this is drift
-    is_blind: bool = field(default=False, init=False)
-    lowest: float = field(default=0.0, init=False)
 
     @classmethod
     def of(cls, tagger: Tagger, text: Corpus, least: float) -> Guard:

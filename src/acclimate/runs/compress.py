@@ -33,7 +33,7 @@ from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.settings import TrainingSettings, default_learning_rate
-from acclimate.training.stage import Stage
+from acclimate.training.stage import Selector, Stage
 
 STAGE = "compress"
 FACTS = "compression.json"
@@ -53,12 +53,10 @@ class CompressTrainingSettings(TrainingSettings):
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Selector):
     """How far a student's answers are those of its teacher, on text that it does not learn."""
 
     answers: Corpus  # the teacher's
-    is_blind: bool = field(default=False, init=False)
-    lowest: float = field(default=0.0, init=False)
 
     @property
     def name(self) -> str:

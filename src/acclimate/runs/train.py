@@ -262,7 +262,6 @@ def _alone(job: _Job, tagger: Tagger) -> Outcome:
     first = ready.first if ready.recipe.starts_from_baseline else None
     summaries = job.train(ready.recipe, tagger, first)
     tagger.eval()
-    tagger.drop_source_heads()
     return Outcome(
         recipe=ready.recipe.name,
         selector=ready.selector.name,
@@ -299,8 +298,6 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
         summaries = [*summaries, *own]
         after = predict_all(tagger, job.texts)
     tagger.eval()
-    plain.drop_source_heads()
-    tagger.drop_source_heads()
     changes = {
         name: None if test is None else change_of(test, before[name], after[name], tagger)
         for name, test in ready.tests.items()
@@ -341,8 +338,7 @@ def _baseline(
     ready, device = job.ready, device_for(job.ready.plan.training)
     if isinstance(given, Tagger):
         return given.to(device), []
-    needs_heads = ready.recipe.starts_from_baseline and plain.source_heads is not None  # which no folder keeps
-    if isinstance(given, Path) and not (is_first or ready.for_target or has_make or needs_heads):
+    if isinstance(given, Path) and not (is_first or ready.for_target or has_make):
         shared = _shared_baseline(given, job.settings, start)
         if shared is not None:
             return shared[0].to(device), shared[1]

@@ -85,7 +85,7 @@ def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
     if not isinstance(step, TrainingStep):
         return {}
     separate = {
-        id(parameter): getattr(objective, "rate", 1.0)
+        id(parameter): objective.rate
         for objective, group in _separate(step)
         for parameter in group
         if parameter.requires_grad
@@ -98,7 +98,6 @@ def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
     rates: dict[int, float] = {}
     for tagger in (module for module in step.learner.modules() if isinstance(module, Tagger)):
         layers: list[nn.Module] = [tagger.scores] if tagger.types is None else [tagger.scores, tagger.types]
-        layers += [] if tagger.source_heads is None else [tagger.source_heads]
         rates |= {id(parameter): head for layer in layers for parameter in layer.parameters()}
         rates |= {id(parameter): transitions for parameter in tagger.head.parameters()}
     return rates | separate
@@ -188,7 +187,9 @@ class Training:
                     terms = self.step(batch)
                     engine.backward(stage.total(terms, self.update))
                     if engine.sync_gradients and stage.settings.clip is not None:
-                        self._clip(stage.settings.clip)
+                        engine.clip_grad_norm_(self.parameter_groups[0], stage.settings.clip)
+                        for group in self.parameter_groups[1:]:  # the engine undoes the loss's scale only once
+                            nn.utils.clip_grad_norm_(group, stage.settings.clip)
                     self._move()
                 for name, loss in terms.items():
                     losses[name] = losses.get(name, 0) + loss.detach() / accumulate
@@ -202,11 +203,6 @@ class Training:
         elif self.engine.sync_gradients:
             self.optimizer.optimizer.step()  # the engine's own wrapper is slow
         self.optimizer.zero_grad()
-
-    def _clip(self, most: float) -> None:
-        self.engine.clip_grad_norm_(self.parameter_groups[0], most)
-        for group in self.parameter_groups[1:]:
-            nn.utils.clip_grad_norm_(group, most)  # the engine would refuse to undo the loss's scale twice
 
 
 def acceleration_for(settings: LoopSettings, engine: Accelerator, graphs: TrainingGraphs | None = None) -> Acceleration:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 _MOMENTUM = 0.95
 _ROUNDS = 5
@@ -66,25 +67,26 @@ class Muon(torch.optim.Optimizer):
 
     def _move_others(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
         first, second = group["betas"]
-        for parameter in parameters:
-            state = self.state[parameter]
-            if not state:
-                state["updates"] = 0
-                state["mean"], state["square"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
-            state["updates"] += 1
         if not parameters:
             return
-        gradients = _gradients(parameters)
-        means = [self.state[parameter]["mean"] for parameter in parameters]
-        squares = [self.state[parameter]["square"] for parameter in parameters]
-        torch._foreach_lerp_(means, gradients, 1 - first)
-        torch._foreach_mul_(squares, second)
-        torch._foreach_addcmul_(squares, gradients, gradients, 1 - second)
-        counts = [self.state[parameter]["updates"] for parameter in parameters]
-        roots = torch._foreach_sqrt(squares)
-        torch._foreach_div_(roots, [(1 - second**count) ** 0.5 for count in counts])
-        torch._foreach_add_(roots, group["eps"])
-        torch._foreach_addcdiv_(parameters, means, roots, [-group["lr"] / (1 - first**count) for count in counts])
+        for parameter in parameters:
+            if not self.state[parameter]:
+                state = {"mean": torch.zeros_like(parameter), "square": torch.zeros_like(parameter)}
+                self.state[parameter] = {"updates": torch.tensor(0.0), **state}
+        means, squares, updates = (
+            [self.state[parameter][name] for parameter in parameters] for name in ("mean", "square", "updates")
+        )
+        adamw(
+            *(parameters, _gradients(parameters), means, squares, [], updates),
+            foreach=True,
+            amsgrad=False,
+            beta1=first,
+            beta2=second,
+            lr=group["lr"],
+            weight_decay=0.0,
+            eps=group["eps"],
+            maximize=False,
+        )
 
 
 def _gradients(parameters: list[Tensor]) -> list[Tensor]:

@@ -222,9 +222,8 @@ class _StageRun:
         """The losses, and the notes of objectives that have some."""
         name, update = self.stage.name, progress.update
         self.record.add("update", name, update, learning_rate=progress.learning_rate, **losses)
-        objectives: Iterable[Any] = self.stage.objectives.values()
-        for objective in objectives:
-            notes: Mapping[str, Any] | None = objective.notes() if hasattr(objective, "notes") else None
+        for objective in self.stage.objectives.values():
+            notes = objective.notes()
             if notes is not None:
                 self.record.add(notes["kind"], name, update, **{key: notes[key] for key in notes if key != "kind"})
 

@@ -26,27 +26,30 @@ from acclimate.spelling import count
 from acclimate.training.settings import LoopSettings, Schedule, TrainingSettings
 
 
-class Selector(Protocol):
+class Selector:
     """Gives a learner a score, the higher the better. Its name goes into every report."""
 
+    is_blind: bool = False  # it prefers nothing: the last state is kept
+    lowest: float = 0.0  # the score of a learner that has learnt nothing; patience begins above it
+
     @property
-    def name(self) -> str: ...
-    @property
-    def is_blind(self) -> bool: ...  # it prefers nothing: the last state is kept
-    @property
-    def lowest(self) -> float: ...  # the score of a learner that has learnt nothing; patience begins above it
-    def told(self, score: float) -> str: ...  # the score as text for people; may be empty
-    def __call__(self, learner: Any, /) -> float: ...
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def told(self, score: float) -> str:
+        """The score as text for people; may be empty."""
+        return ""
+
+    def __call__(self, learner: Any, /) -> float:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class DevelopmentScore:
+class DevelopmentScore(Selector):
     """Span F1 (accuracy for plain tags) on held-out labelled sentences of a named split."""
 
     corpus: Corpus
     split: str = "source dev"
-    is_blind: bool = False
-    lowest: float = 0.0
     of_target: bool = False  # these are sentences of the target
 
     @property
@@ -66,7 +69,7 @@ class DevelopmentScore:
 
 
 @dataclass(frozen=True)
-class HeldOutLoss:
+class HeldOutLoss(Selector):
     """Minus the loss of guessing hidden pieces of held-out text, in nats per piece; the same pieces every time."""
 
     parts: Callable[[], Iterable[Any]]  # batches for the learner's `view`
@@ -99,18 +102,14 @@ class HeldOutLoss:
 
 
 @dataclass(frozen=True)
-class LastUpdate:
+class LastUpdate(Selector):
     """Keeps the last state."""
 
     name: str = "last update"
     is_blind: bool = True
-    lowest: float = 0.0
 
-    def __call__(self, learner: object) -> float:
+    def __call__(self, learner: Any, /) -> float:
         return 0.0
-
-    def told(self, score: float) -> str:
-        return ""
 
 
 @dataclass(frozen=True)

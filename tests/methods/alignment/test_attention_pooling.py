@@ -97,8 +97,3 @@ def test_it_keeps_full_precision_inside_autocast() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(pooling(states, mask), alone)
         assert pooling(states.bfloat16(), mask).dtype == torch.float32
-
-
-def test_sizes_of_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one number, not 4 and 0"):
-        AttentionPooling(4, 0)

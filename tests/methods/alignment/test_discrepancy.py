@@ -127,11 +127,6 @@ def test_a_missing_domain_is_told() -> None:
         SentenceDiscrepancy()(SimpleNamespace(sentence_vectors=torch.ones(1, 1)), NoView("target"))  # type: ignore[arg-type]
 
 
-def test_it_must_look_at_some_words() -> None:
-    with pytest.raises(ValueError, match="At least one word"):
-        WordDiscrepancy(most=0)
-
-
 def test_few_words_and_many_are_weighed_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = two_sides()
     views = words(source, [[0, 1, 2], [0, 0, 2]]), words(target, [[1, 0], [2, 0]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,19 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.domain_discriminator import (
     DomainDiscriminator,
     grad_loss,
     plain_loss,
     undecided_logit,
 )
-from acclimate.methods.objective import Tagging
-from acclimate.model.learner import NoView, View
-from acclimate.model.tagger import Tagger
-from acclimate.training.loop import parameter_groups
+from acclimate.model.learner import NoView
 from acclimate.training.settings import ganin_ramp
-from acclimate.training.stage import TrainingStep
 
 SOURCE_AND_TARGET = torch.tensor([True, False])
 LOGITS = torch.tensor([0.9, 0.2], dtype=torch.float64).logit()  # r = 0.9 for the source sentence, 0.2 for the target
@@ -228,79 +222,3 @@ def test_at_strength_zero_no_gradient_reaches_the_features() -> None:
     slopes = torch.autograd.grad(player(text(source), text(target)), [source, target, *player.parameters()])
     assert not any(slope.any() for slope in slopes[:2])
     assert all(slope.any() for slope in slopes[2:])
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"kind": "gan"}, "Unknown kind of discriminator 'gan': expected grad or plain"),
-        ({"alpha": 0.0}, "must lie between 0 and 1, not be 0.0"),
-        ({"alpha": 25}, "must lie between 0 and 1, not be 25"),
-        ({"gamma": -1.0}, "gamma, which weighs easy sentences less, must be at least 0, not -1.0"),
-        ({"gamma": float("nan")}, "must be at least 0, not nan"),
-        ({"strength": -0.7}, "at least 0, not -0.7. Its sign is turned already"),
-        ({"strength": float("inf")}, "strength of the reversal must be at least 0, not inf"),
-        ({"ramp": lambda update: -1.0}, "gives -1.0 at update 0"),
-        ({"width": 0}, "at least one number, not 0"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused_with_words(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        DomainDiscriminator(**{"width": 4, **options})
-
-
-# beside a tagger
-
-
-@pytest.fixture(params=["character-cnn-lstm", "bert"])
-def tagger(request: pytest.FixtureRequest, build: Callable[..., Tagger]) -> Tagger:
-    return build(request.param)
-
-
-def test_it_is_a_player_of_its_own(tagger: Tagger) -> None:
-    player = DomainDiscriminator(tagger.encoder.width)
-    learners, own = parameter_groups(TrainingStep(tagger, {"tagging": Tagging(), "domains": player}))
-    assert {id(weight) for weight in own} == {id(weight) for weight in player.parameters()}
-    assert len(learners) == sum(weight.requires_grad for weight in tagger.parameters())
-
-
-def test_it_reaches_the_encoder_and_never_the_tags(tagger: Tagger, news: Corpus, tweets: Corpus) -> None:
-    step = TrainingStep(tagger.eval(), {"domains": DomainDiscriminator(tagger.encoder.width)})
-    step({"source": news[:4], "target": tweets[:3].unlabelled()})["domains"].backward()
-    assert any(weight.grad is not None and weight.grad.any() for weight in tagger.encoder.parameters())
-    assert all(weight.grad is None for part in (tagger.scores, tagger.head) for weight in part.parameters())
-
-
-def test_inside_autocast_the_loss_stays_in_full_precision(tagger: Tagger, news: Corpus, tweets: Corpus) -> None:
-    player = DomainDiscriminator(tagger.encoder.width)
-    with torch.autocast("cpu", torch.bfloat16):
-        source, target = tagger.view(news[:4].sentences), tagger.view(tweets[:3].sentences, "target")
-        loss = player(source, target)
-        assert player.logits(source).dtype == loss.dtype == torch.float32
-    loss.backward()
-    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in player.parameters())
-
-
-def test_noise_on_the_embeddings_reaches_it(tagger: Tagger, news: Corpus) -> None:
-    player, view = DomainDiscriminator(tagger.encoder.width), tagger.eval().view(news[:4].sentences)
-    noise = {name: torch.randn_like(value) for name, value in view.embeddings.items()}
-    assert not torch.allclose(player.logits(view), player.logits(view.with_noise(noise)))
-
-
-@pytest.mark.parametrize("kind", ["grad", "plain"])
-def test_at_strength_zero_it_learns_to_tell_news_from_tweets(
-    build: Callable[..., Tagger], news: Corpus, tweets: Corpus, kind: str
-) -> None:
-    tagger, player = build().eval(), discriminator(14, kind=kind, strength=0).float()
-    source, target = (View(tagger, tagger.tensorize(corpus.sentences)) for corpus in (news, tweets))
-    optimizer = torch.optim.Adam(player.parameters(), lr=0.05)
-    losses = []
-    for _ in range(400):
-        optimizer.zero_grad()
-        loss = player(source, target)
-        loss.backward(retain_graph=True)
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] / 5
-    assert (player.logits(source) > player.border).float().mean() > 0.9
-    assert (player.logits(target) < player.border).float().mean() > 0.9

@@ -11,15 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from acclimate.methods.alignment.mmd import (
-    BANK,
-    MEDIANS,
-    Kernel,
-    median_of_pairs,
-    squared_distances,
-    squared_mmd,
-    squared_mmds,
-)
+from acclimate.methods.alignment.mmd import BANK, MEDIANS, Kernel, squared_mmd, squared_mmds
 
 # Oracle 4_mmd
 X = torch.tensor([[0.0, 0.0], [1.0, 0.0]], dtype=torch.float64)
@@ -40,6 +32,10 @@ def slow_mmd(x: Tensor, y: Tensor, widths: Sequence[float], unbiased: bool = Fal
     return mean(x, x, True) + mean(y, y, True) - 2 * mean(x, y, False)
 
 
+def median_of_pairs(x: Tensor, y: Tensor) -> float:
+    return float(torch.pdist(torch.cat([x, y])).square().quantile(0.5))
+
+
 @pytest.mark.parametrize(
     ("kernel", "biased", "unbiased"),
     [
@@ -58,18 +54,11 @@ def test_a_width_is_sigma_squared_and_not_sigma() -> None:
     assert squared_mmd(X, Y, Kernel((2.0,))).item() == pytest.approx(slow_mmd(X, Y, [2.0]))
 
 
-def test_the_median_lies_between_the_two_middle_pairs() -> None:
-    assert median_of_pairs(squared_distances(torch.cat([X, Y]))) == 1.5
-    assert median_of_pairs(squared_distances(X)) == 1.0
-    assert median_of_pairs(squared_distances(X[:1])) == 0
-
-
 @pytest.mark.parametrize("unbiased", [False, True])
 @pytest.mark.parametrize("sizes", [(2, 2), (5, 3), (2, 9)])
 def test_it_is_what_loops_over_all_pairs_give(sizes: tuple[int, int], unbiased: bool) -> None:
     x, y = torch.randn(sizes[0], 4).double(), 1 + torch.randn(sizes[1], 4).double()
-    distances = squared_distances(torch.cat([x, y]))
-    median = float(median_of_pairs(distances))
+    median = median_of_pairs(x, y)
     widths = [median * times for times in (0.25, 0.5, 1, 2, 4)]
     assert squared_mmd(x, y, unbiased=unbiased).item() == pytest.approx(slow_mmd(x, y, widths, unbiased))
     assert squared_mmd(x, y, BANK, unbiased=unbiased).item() == pytest.approx(slow_mmd(x, y, BANK.widths, unbiased))
@@ -88,7 +77,7 @@ def test_its_gradient_is_exact(kernel: Kernel, unbiased: bool) -> None:
 
 def test_the_median_takes_no_gradient() -> None:
     x, y = torch.randn(3, 2).double().requires_grad_(), torch.randn(4, 2).double().requires_grad_()
-    median = float(median_of_pairs(squared_distances(torch.cat([x, y]))))
+    median = median_of_pairs(x, y)
     fixed = Kernel(tuple(median * width for width in MEDIANS.widths))
     torch.testing.assert_close(
         torch.autograd.grad(squared_mmd(x, y), (x, y)), torch.autograd.grad(squared_mmd(x, y, fixed), (x, y))
@@ -158,12 +147,6 @@ def test_autocast_does_not_narrow_it() -> None:
     assert inside.dtype == torch.float32
     assert inside == squared_mmd(x, y)
     assert squared_mmd(x.bfloat16(), y.bfloat16()).dtype == torch.float32
-
-
-@pytest.mark.parametrize("widths", [(), (0.0,), (1.0, -1.0)])
-def test_widths_must_be_above_zero(widths: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="widths above 0"):
-        Kernel(widths)
 
 
 @pytest.mark.parametrize("unbiased", [False, True])

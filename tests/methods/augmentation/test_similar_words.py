@@ -407,30 +407,6 @@ def test_a_checkpoint_before_the_first_draw_is_equal_to_itself_and_still_to_be_f
     assert bump_of(fresh)[0] == pytest.approx(typical_distances(table(), all_of(40))[0])
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"kind": "alike"}, "kind is 'similar' or 'random', not 'alike'"),
-        ({"gaussian": "normal"}, "gaussian is 'pdf' or 'unit', not 'normal'"),
-        ({"normalise": "max"}, "normalise is 'softmax' or 'sum', not 'max'"),
-        ({"mean": -1.0}, "mean is a distance: from 0 on, not -1.0"),
-        ({"mean": float("nan")}, "from 0 on, not nan"),
-        ({"deviation": 0.0}, "deviation must be above 0, not 0.0"),
-        ({"temperature": 0.0}, "temperature must be above 0, not 0.0"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        Substitutes(**settings)
-
-
-def test_unknown_laws_are_refused() -> None:
-    with pytest.raises(ValueError, match="'softmax' or 'sum'"):
-        substitution_probabilities(CITIES, PARIS, all_of(4), *BUMP, normalise="mean")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'pdf' or 'unit'"):
-        gaussian_scores(CITIES, *BUMP, "bell")  # type: ignore[arg-type]
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("kind", ["similar", "random"])

@@ -146,11 +146,3 @@ def test_the_old_text_and_its_offsets_are_gone() -> None:
     old = Sentence(("big", "dog"), None, "big dog", ((0, 3), (4, 7)), document="d")
     for new in (replace_synonyms(old, LARGE, Random(0)), delete_span(old, Random(0))):
         assert (new.text, new.offsets, new.document) == (None, None, "d")
-
-
-@pytest.mark.parametrize("share", [0.0, -0.1, 1.1, float("nan")])
-def test_a_share_outside_zero_to_one_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match="share of words to change"):
-        replace_synonyms(BIG, LARGE, Random(0), share)
-    with pytest.raises(ValueError, match="share of words to change"):
-        delete_span(BIG, Random(0), share)

@@ -192,11 +192,6 @@ def test_a_missing_domain_is_left_to_the_task(tagger: Tagger, tweets: Corpus) ->
         AdversarialTraining(Tagging(), both)(nobody, views)
 
 
-def test_a_negative_radius_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"A radius is 0 or more, not -0\.1"):
-        adversarial(radii={"words": 0.4, "characters": -0.1})
-
-
 # --- what is carried along ---
 
 

@@ -59,11 +59,6 @@ def test_letter_by_letter_means_all_letters_of_a_word_together() -> None:
     torch.testing.assert_close(found[1], 0.2 * LETTERS[1] / 21**0.5)
 
 
-def test_an_unknown_scope_is_refused() -> None:
-    with pytest.raises(ValueError, match="Unknown scope 'word' of a norm: expected sentence, token or batch"):
-        norms(WORDS, "word", BOTH, 2)  # type: ignore[arg-type]
-
-
 @scopes
 def test_where_there_is_no_direction_there_is_no_noise(scope: str) -> None:
     half = torch.stack([torch.zeros(2, 2), WORDS[1]])

@@ -149,12 +149,6 @@ def test_tags_and_sentences_stay_as_they_were(tagger: Tagger, news: Corpus) -> N
     assert torch.equal(changed.sentences.mask, view.sentences.mask)
 
 
-@pytest.mark.parametrize(("given", "words"), [({"rate": 1.1}, "rate is a share"), ({"hide": -0.1}, "hide is a share")])
-def test_a_share_is_a_share(given: dict[str, float], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        WordChanges(["a"], **given)
-
-
 def test_what_was_found_of_distances_is_kept_with_the_objective(build: Build, news: Corpus) -> None:
     changes = WordChanges(sorted(news.vocabulary), rate=1.0, hide=0.0)
     changes(view_of(build(), *news[:3]))

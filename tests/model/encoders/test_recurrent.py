@@ -92,12 +92,6 @@ def test_without_training_or_rate_nothing_is_dropped() -> None:
     assert dropped(states, rate=0) is states
 
 
-@pytest.mark.parametrize("rate", [-0.1, 1.0, 1.5])
-def test_an_impossible_rate_is_refused(rate: float) -> None:
-    with pytest.raises(ValueError, match=r"lies in \[0, 1\)"):
-        VariationalDropout(rate)
-
-
 def test_forget_gates_begin_open() -> None:
     lstm = BidirectionalLstm(3, 4).rightward[0]
     assert (lstm.bias_ih_l0 + lstm.bias_hh_l0).tolist() == [0] * 4 + [1] * 4 + [0] * 8

@@ -183,8 +183,3 @@ def test_everything_is_everything() -> None:
     assert Legality.everything(4).allows_everything
     assert not IOB2.allows_everything
     assert not ConditionalRandomField(4, legal=Legality.everything(4), constrain_training=True).constrain_training
-
-
-def test_a_law_of_other_tags_is_refused() -> None:
-    with pytest.raises(ValueError, match="4 tags but its legality has 5"):
-        ConditionalRandomField(4, legal=IOB2)

@@ -176,7 +176,7 @@ def test_entities_found_first_and_typed_afterwards_learn_both_softly() -> None:
 
 
 def test_a_guess_of_a_label_that_the_tagger_lacks_is_refused() -> None:
-    with pytest.raises(InputError, match="the guess 'B-ORG' is not among this tagger's tags"):
+    with pytest.raises(InputError, match="tag 'B-ORG' is not among this tagger's labels"):
         tagger_for(scheme="IOB2").tensorize([guessed([ScoredSpan(0, 1, "ORG", 0.3)])])
 
 

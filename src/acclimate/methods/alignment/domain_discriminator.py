@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Sentence
-from acclimate.methods.objective import Objective
+from acclimate.methods.objective import Objective, present
 from acclimate.model.learner import Learner, NoView, View, eval_mode
 
 
@@ -47,11 +47,7 @@ class AttentionPooling(nn.Module):
     def __init__(self, width: int, inner: int | None = None) -> None:
         """`width` of the states; `inner` rows of W, `width` by default."""
         super().__init__()
-        inner = width if inner is None else inner
-        if width < 1 or inner < 1:
-            raise ValueError(
-                f"Pooling needs states and an inner layer of at least one number, not {width} and {inner}."
-            )
+        inner = inner or width
         self.inner = nn.Linear(width, inner, bias=False)  # W
         self.score = nn.Linear(inner, 1, bias=False)  # v
 
@@ -123,7 +119,6 @@ class DomainDiscriminator(Objective):
         """`width` of the shared features; `rate` is the discriminator's learning rate, as a factor of the encoder's."""
         super().__init__()
         self.rate = rate
-        _check(kind, alpha, gamma, strength)
         self.kind, self.alpha, self.gamma, self.strength, self.ramp = kind, alpha, gamma, strength, ramp
         self.pooling = AttentionPooling(width)
         self.score = nn.Linear(width, 1)
@@ -131,8 +126,7 @@ class DomainDiscriminator(Objective):
         self.before_update(0)
 
     def forward(self, source: View, target: View, reverse: bool = True) -> Tensor:
-        if isinstance(source, NoView) and isinstance(target, NoView):
-            source.refuse()
+        present(source, target)
         domains = ((source, True), (target, False))
         losses = [
             self.losses(self.logits(view, reverse), is_source)
@@ -164,33 +158,9 @@ class DomainDiscriminator(Objective):
         return [list(self.parameters())]
 
     def before_update(self, update: int) -> None:
-        factor = 1.0 if self.ramp is None else self.ramp(update)
-        if not 0 <= factor < math.inf:
-            raise ValueError(f"The ramp of the discriminator's strength gives {factor} at update {update}; at least 0.")
-        self.strength_now = self.strength * factor
+        self.strength_now = self.strength * (1.0 if self.ramp is None else self.ramp(update))
 
 
-def _check(kind: str, alpha: float, gamma: float, strength: float) -> None:
-    if kind not in ("grad", "plain"):
-        raise ValueError(f"Unknown kind of discriminator {kind!r}: expected grad or plain.")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha, the weight of a source sentence, must lie between 0 and 1, not be {alpha}.")
-    if not 0 <= gamma < math.inf:
-        raise ValueError(f"gamma, which weighs easy sentences less, must be at least 0, not {gamma}.")
-    if not 0 <= strength < math.inf:
-        raise ValueError(
-            f"The strength of the reversal must be at least 0, not {strength}. "
-            "Its sign is turned already: below 0 the features would be made easier to tell apart."
-        )
-
-
-FEWEST_EVALUATIONS = 3  # accuracies swing: fewer say nothing
-NEAR_CHANCE = 0.03
-WON = 0.95  # the features still tell the domains apart
-OUTRUN = 0.25  # the discriminator cannot follow the features
-STANDARD_ERRORS = 2.0
-WIDEST = 0.1  # with a wider range around chance, guessing cannot be recognised
-FEWEST_SENTENCES = 20
 _AT_ONCE = 64  # sentences
 
 
@@ -201,11 +171,6 @@ class DiscriminatorDiagnostics:
     discriminator: DomainDiscriminator
     held_out: Mapping[str, Sequence[Sentence]]  # by domain
     kind: str = "game"  # of the rows in a run's record
-
-    def __post_init__(self) -> None:
-        if set(self.held_out) != {SOURCE, TARGET} or not all(map(len, self.held_out.values())):
-            given = ", ".join(f"{len(part)} of {domain!r}" for domain, part in self.held_out.items()) or "none"
-            raise ValueError(f"Watching the game takes held-out sentences of source and target; given: {given}.")
 
     def __call__(self, learner: Learner) -> dict[str, float]:
         """Accuracy by domain, and the mean over domains of accuracy and loss. `sentences` is the equivalent number of
@@ -232,36 +197,3 @@ class DiscriminatorDiagnostics:
             view = learner.view(part, domain)
             assert isinstance(view, View)
             yield self.discriminator.logits(view, reverse=False)
-
-
-def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
-    """A remark on the discriminator from the rows of a record; None where nothing is wrong, or too little is known."""
-    evaluations = [
-        row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))
-    ]
-    if len(evaluations) < FEWEST_EVALUATIONS:
-        return None
-    accuracies = [float(row["accuracy"]) for row in evaluations]
-    sentences = min(float(row.get("sentences", math.inf)) for row in evaluations)
-    last = accuracies[-FEWEST_EVALUATIONS:]
-    is_enough = sentences >= FEWEST_SENTENCES
-    if is_enough and min(last) > WON:
-        return (
-            f"The discriminator told the domains apart to the end (accuracy {last[-1]:.2f}): the shared features were "
-            "not made alike, so try a larger options.strength, or switch options.ramp off if it is on."
-        )
-    if is_enough and max(last) < OUTRUN:
-        return (
-            f"The discriminator was wrong about most sentences to the end (accuracy {last[-1]:.2f}): the features "
-            "move away faster than it can follow, so try a smaller options.strength, or options.ramp so that it learns "
-            "first."
-        )
-    margin = max(NEAR_CHANCE, STANDARD_ERRORS * 0.5 / math.sqrt(sentences))
-    if max(abs(accuracy - 0.5) for accuracy in accuracies) <= margin <= WIDEST:
-        return (
-            f"The discriminator was no better than chance at any of {len(evaluations)} looks (accuracy "
-            f"{min(accuracies):.2f} to {max(accuracies):.2f}), so it had nothing to teach the features: try a smaller "
-            "options.strength, or options.ramp so that it learns first; if that changes nothing, the domains may "
-            "already look alike to it."
-        )
-    return None

@@ -20,10 +20,6 @@ class Kernel:
     widths: tuple[float, ...]
     in_medians: bool = False
 
-    def __post_init__(self) -> None:
-        if not self.widths or min(self.widths) <= 0:
-            raise ValueError(f"A kernel needs widths above 0, not {self.widths}.")
-
 
 MEDIANS = Kernel((0.25, 0.5, 1.0, 2.0, 4.0), in_medians=True)
 # of La-DTL's code
@@ -39,10 +35,7 @@ def squared_mmd(source: Tensor, target: Tensor, kernel: Kernel = MEDIANS, *, unb
     with torch.autocast(source.device.type, enabled=False):
         exact = torch.promote_types(torch.promote_types(source.dtype, target.dtype), torch.float32)
         points = torch.cat([source.to(exact), target.to(exact)])  # (point of both, size)
-        distances = squared_distances(points)
-        widths = _widths(points, distances, kernel)
-        similar = (distances / (-2 * widths).view(-1, 1, 1)).exp().sum(0)  # (point, point), over all kernels
-        return (similar * _shares(count, others, points, unbiased)).sum()
+        return _Pairs.of([(count, others)], source.device).only().discrepancy(points, kernel, unbiased)
 
 
 def squared_mmds(
@@ -53,30 +46,15 @@ def squared_mmds(
     with torch.autocast(rows.device.type, enabled=False):
         pairs = _Pairs.of(counts, rows.device)
         rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
-        points = rows.index_select(0, pairs.places.flatten()).view(*pairs.places.shape, -1)  # (pair, point, size)
-        inside = pairs.inside.to(rows.dtype)  # (pair, point)
-        total = inside.sum(1)
-        points = points - (points.detach() * inside.unsqueeze(2)).sum(1, keepdim=True) / total.view(-1, 1, 1)
-        squares = points.square().sum(2)
-        distances = squares.unsqueeze(2) + squares.unsqueeze(1) - 2 * points @ points.mT  # (pair, point, point)
-        itself = torch.eye(points.shape[1], dtype=torch.bool, device=rows.device)
-        distances = distances.masked_fill(itself, 0).clamp_min(0)
-        both = inside.unsqueeze(2) * inside.unsqueeze(1)
-        widths = torch.tensor(kernel.widths, dtype=rows.dtype, device=rows.device).view(1, -1, 1, 1)
-        if kernel.in_medians:
-            exact = torch.finfo(rows.dtype)
-            original = rows.detach().square().sum(1).index_select(0, pairs.places.flatten()).view_as(inside)
-            rounding = exact.eps * (original * inside).sum(1) / total + exact.tiny
-            widths = widths * pairs.medians(distances.detach()).maximum(rounding).view(-1, 1, 1, 1)
-        similar = (distances.unsqueeze(1) / (-2 * widths)).exp().sum(1)
-        return (similar * both * pairs.shares(rows.dtype, unbiased)).sum((1, 2))
+        points = rows.index_select(0, pairs.places.flatten()).view(*pairs.places.shape, -1)
+        return pairs.discrepancy(points, kernel, unbiased)
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Positions of each pair's points among the rows."""
+    """Which points belong to which set of each pair; a single pair may come without the first dimension."""
 
-    places: Tensor  # (pair, point); 0 where a pair has fewer points than others
+    places: Tensor  # (pair, point), the point's row; 0 where a pair has fewer points than others
     source: Tensor  # (pair, point)
     target: Tensor  # (pair, point)
     middle: Tensor  # (pair, 2), the two numbers of the median among the sorted distances
@@ -93,71 +71,55 @@ class _Pairs:
         middle = torch.stack([(total * (total - 1) // 2 - 1) // 2, total * (total - 1) // 4], 1)
         return cls(*(made.to(device, non_blocking=True) for made in (places, source, inside & ~source, middle)))
 
-    @property
-    def inside(self) -> Tensor:
-        return self.source | self.target
+    def only(self) -> _Pairs:
+        """The one pair there is, without the first dimension."""
+        return _Pairs(self.places[0], self.source[0], self.target[0], self.middle[0])
 
-    def medians(self, distances: Tensor) -> Tensor:
-        """As `median_of_pairs`, (pair)."""
-        width = distances.shape[1]
+    def discrepancy(self, points: Tensor, kernel: Kernel, unbiased: bool) -> Tensor:
+        """The squared MMD of the points (pair, point, size), by pair."""
+        inside = (self.source | self.target).to(points.dtype)  # (pair, point)
+        total = inside.sum(-1, keepdim=True)
+        sums = (points.detach() * inside.unsqueeze(-1)).sum(-2, keepdim=True)
+        distances = squared_distances(points - sums / total.unsqueeze(-1))  # centred: precise far from the origin
+        widths = torch.tensor(kernel.widths, dtype=points.dtype, device=points.device).view(-1, 1, 1)
+        if kernel.in_medians:
+            # equal points differ by rounding errors: the median is at least as large
+            exact = torch.finfo(points.dtype)
+            rounding = exact.eps * (points.detach().square().sum(-1) * inside).sum(-1) / total.squeeze(-1) + exact.tiny
+            widths = widths * self._medians(distances.detach()).maximum(rounding)[..., None, None, None]
+        similar = (distances.unsqueeze(-3) / (-2 * widths)).exp().sum(-3)  # (pair, point, point), over all kernels
+        both = inside.unsqueeze(-1) * inside.unsqueeze(-2)
+        return (similar * both * self._shares(points.dtype, unbiased)).sum((-1, -2))
+
+    def _medians(self, distances: Tensor) -> Tensor:
+        """The median over the pairs of different points, (pair)."""
+        width = distances.shape[-1]
         rows, columns = torch.triu_indices(width, width, offset=1, device=distances.device)
-        inside = self.inside
-        apart = distances[:, rows, columns].masked_fill(~(inside[:, rows] & inside[:, columns]), torch.inf)
-        return apart.sort(1).values.gather(1, self.middle).mean(1)
+        inside = self.source | self.target
+        outside = ~(inside[..., rows] & inside[..., columns])
+        apart = distances[..., rows, columns].masked_fill(outside, torch.inf)
+        return apart.sort(-1).values.gather(-1, self.middle).mean(-1)
 
-    def shares(self, dtype: torch.dtype, unbiased: bool) -> Tensor:
-        """As `_shares`, (pair, point, point)."""
+    def _shares(self, dtype: torch.dtype, unbiased: bool) -> Tensor:
+        """The weight of each two points (pair, point, point): means within both sets, less twice that across them."""
         mine, theirs = self.source.to(dtype), self.target.to(dtype)
-        count, others = mine.sum(1, keepdim=True), theirs.sum(1, keepdim=True)
+        count, others = mine.sum(-1, keepdim=True), theirs.sum(-1, keepdim=True)
         sides = mine / count - theirs / others
-        shares = sides.unsqueeze(2) * sides.unsqueeze(1)
+        shares = sides.unsqueeze(-1) * sides.unsqueeze(-2)
         if not unbiased:
             return shares
+        # a mean over different points is over fewer
         more = mine * (count / (count - 1)) + theirs * (others / (others - 1))
-        shares = torch.where(shares > 0, shares * more.unsqueeze(1), shares)
-        return shares.masked_fill(torch.eye(shares.shape[1], dtype=torch.bool, device=shares.device), 0)
+        shares = torch.where(shares > 0, shares * more.unsqueeze(-2), shares)
+        return shares.masked_fill(torch.eye(shares.shape[-1], dtype=torch.bool, device=shares.device), 0)
 
 
 def squared_distances(points: Tensor) -> Tensor:
-    """Squared distances of all points, (point, point)."""
-    points = points - points.detach().mean(0)  # keeps precision far from the origin
-    squares = points.square().sum(1)
-    distances = squares.unsqueeze(1) + squares - 2 * points @ points.T
-    itself = torch.eye(len(points), dtype=torch.bool, device=points.device)
+    """Squared distances of all points (pair, point, size), (pair, point, point)."""
+    squares = points.square().sum(-1)
+    distances = squares.unsqueeze(-1) + squares.unsqueeze(-2) - 2 * points @ points.mT
+    itself = torch.eye(points.shape[-2], dtype=torch.bool, device=points.device)
     return distances.masked_fill(itself, 0).clamp_min(0)
-
-
-@torch.no_grad()
-def median_of_pairs(distances: Tensor) -> Tensor:
-    """The median over all pairs of different points."""
-    rows, columns = torch.triu_indices(len(distances), len(distances), offset=1, device=distances.device)
-    pairs = distances[rows, columns]
-    count = len(pairs)
-    if count == 0:
-        return distances.new_zeros(())
-    return (pairs.kthvalue((count + 1) // 2).values + pairs.kthvalue(count // 2 + 1).values) / 2
-
-
-@torch.no_grad()
-def _widths(points: Tensor, distances: Tensor, kernel: Kernel) -> Tensor:
-    widths = torch.tensor(kernel.widths, dtype=points.dtype, device=points.device)  # (kernel)
-    if not kernel.in_medians:
-        return widths
-    # equal points differ by rounding errors: the median is at least as large
-    rounding = torch.finfo(points.dtype).eps * points.square().sum(1).mean() + torch.finfo(points.dtype).tiny
-    return widths * median_of_pairs(distances).maximum(rounding)
-
-
-@torch.no_grad()
-def _shares(count: int, others: int, like: Tensor, unbiased: bool) -> Tensor:
-    """Weight of each pair of points, (point, point): means within both sets, less twice that across them."""
-    sides = torch.cat([like.new_full((count,), 1 / count), like.new_full((others,), -1 / others)])
-    shares = sides.outer(sides)
-    if not unbiased:
-        return shares
-    # a mean over pairs of different points is over fewer
-    more = torch.cat([like.new_full((count,), count / (count - 1)), like.new_full((others,), others / (others - 1))])
-    return torch.where(shares > 0, shares * more, shares).fill_diagonal_(0)
 
 
 _FEW = 96  # tags with fewer words on both sides are computed together
@@ -187,8 +149,6 @@ class WordDiscrepancy(Objective):
         floor: float | None = None,
     ) -> None:
         super().__init__()
-        if most < 1:
-            raise ValueError(f"At least one word of each tag must be looked at, not {most}.")
         self.mu = mu if isinstance(mu, Mapping) else None
         self.usual = 0.25 if isinstance(mu, Mapping) else mu
         self.kernel, self.unbiased, self.most, self.floor = kernel, unbiased, most, floor

@@ -36,8 +36,6 @@ def norms(values: Tensor, scope: Scope, owners: Tensor, sentences: int, rows_are
         return squares.sum().sqrt().to(exact)
     if scope == "token":
         return squares.sum((1, 2) if rows_are_words else 2, keepdim=True).sqrt().to(exact)
-    if scope != "sentence":
-        raise ValueError(f"Unknown scope {scope!r} of a norm: expected sentence, token or batch.")
     whole = squares.new_zeros(sentences).index_add_(0, owners, squares.sum((1, 2)))
     return whole.sqrt().to(exact)[owners].view(-1, 1, 1)
 
@@ -116,9 +114,6 @@ class AdversarialTraining(Objective):
         """`radii` by domain and embedding. The noise follows the gradient of the task plus `guide`, which counts in no
         loss. `same_dropout` draws the noisy pass's dropout like the clean one's."""
         super().__init__()
-        wrong = [radius for named in radii.values() for radius in named.values() if radius < 0]
-        if wrong:
-            raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
         self.task, self.weight, self.scope, self.changes = task, weight, scope, changes
         self.radii = {domain: {name: r for name, r in named.items() if r > 0} for domain, named in radii.items()}
         self._carried, self._guide = (carried,), (guide,)  # in tuples: they are objectives of their own
@@ -130,20 +125,22 @@ class AdversarialTraining(Objective):
         self.task.begin(learner)
         # every sentence has a noise of its own; and a changed word must not add rows, which would shift the dropout
         if any(self.radii.values()) or (self.same_dropout and self.changes is not None):
-            self._stand_alone(learner, True)
+            learner.stand_alone(True)
 
     def end(self, learner: Learner) -> None:
-        self._stand_alone(learner, False)
+        learner.stand_alone(False)
         self.task.end(learner)
 
     def notes(self) -> Mapping[str, Any] | None:
         """The task's notes, or else the words that were hidden or swapped in a few sentences."""
-        task: Any = self.task
-        notes: Mapping[str, Any] | None = task.notes() if hasattr(task, "notes") else None
+        notes = self.task.notes()
         if notes is not None or self.changes is None or not self.training:
             return notes
         changed, self._changed = self._changed, []
-        rows = [noted_row(sentence.words, [_edit(change)]) for sentence, change in changed]
+        rows = [
+            noted_row(sentence.words, [WordEdit(at.word, at.word + 1, None if at.by is None else (at.by,))])
+            for sentence, at in changed
+        ]
         return {"kind": CHANGES, "by": "masked noise", "rows": rows}
 
     def separate_parameters(self) -> list[list[nn.Parameter]]:
@@ -230,14 +227,6 @@ class AdversarialTraining(Objective):
                 self._changed += [(view.originals[change.sentence], change) for change in drawn[:room]]
             view = self.changes.made(view, drawn)
         return view.with_noise(noise)
-
-    def _stand_alone(self, learner: Learner, alone: bool) -> None:
-        for encoder in learner.encoders():
-            encoder.stand_alone(alone)
-
-
-def _edit(change: Change) -> WordEdit:
-    return WordEdit(change.word, change.word + 1, None if change.by is None else (change.by,))
 
 
 def _both(views: Mapping[str, View], otherwise: Mapping[str, View]) -> tuple[View, View]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import inf, pi, sqrt
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +26,6 @@ def gaussian_scores(
     distances: Tensor, mean: float | Tensor, deviation: float | Tensor, gaussian: Gaussian = "pdf"
 ) -> Tensor:
     """Scores of words at these distances: a normal density (`pdf`), or a bump of height 1 (`unit`)."""
-    _require(gaussian, Gaussian, "gaussian")
     bump = ((distances - mean) / deviation).square().div(-2).exp()
     return bump if gaussian == "unit" else bump / (deviation * sqrt(2 * pi))
 
@@ -44,7 +43,6 @@ def substitution_probabilities(
 ) -> Tensor:
     """Probability (chosen, word) that each word replaces each `chosen` one, from raw `vectors` (word, size). Only
     `candidates` (word) have any, and never the word itself; a row without another candidate is all 0."""
-    _require(normalise, Normalise, "normalise")
     allowed = _allowed(chosen, candidates)
     distances = _distances(vectors, chosen)  # (chosen, word)
     scores = gaussian_scores(distances, mean, deviation, gaussian)
@@ -99,14 +97,6 @@ class Substitutes(nn.Module):
     ) -> None:
         """`sample` words, picked by `seed`, tell the typical distances."""
         super().__init__()
-        _require(kind, SubstituteKind, "kind")
-        _require(gaussian, Gaussian, "gaussian")
-        _require(normalise, Normalise, "normalise")
-        if mean is not None and not 0 <= mean < inf:
-            raise ValueError(f"The mean is a distance: from 0 on, not {mean}.")
-        for name, value in {"deviation": deviation, "temperature": temperature}.items():
-            if value is not None and not 0 < value < inf:
-                raise ValueError(f"The {name} must be above 0, not {value}.")
         self.kind, self.gaussian, self.normalise = kind, gaussian, normalise
         self.temperature, self.sample, self.seed = temperature, sample, seed
         for name, value in {"mean": mean, "deviation": deviation}.items():  # by the number of pieces
@@ -162,12 +152,6 @@ def _distances(vectors: Tensor, chosen: Tensor) -> Tensor:
     return torch.cdist(exact[chosen], exact, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-def _require(value: str, kind: Any, name: str) -> None:
-    choices = get_args(kind)
-    if value not in choices:
-        raise ValueError(f"The {name} is {' or '.join(map(repr, choices))}, not {value!r}.")
-
-
 class WordChanges(nn.Module):
     """Picks a share of the sentences; in each, one word is hidden or replaced. Its tag stays."""
 
@@ -182,9 +166,6 @@ class WordChanges(nn.Module):
         """`words` are possible replacements. `rate` of the sentences are picked, and `hide` of those lose their word.
         `context`: frozen contextual features are computed anew."""
         super().__init__()
-        for name, share in (("rate", rate), ("hide", hide)):
-            if not 0 <= share <= 1:
-                raise ValueError(f"{name} is a share, between 0 and 1, not {share}.")
         self.words, self.rate, self.hide, self.context = tuple(words), rate, hide, context
         self.substitutes = substitutes or Substitutes()
 

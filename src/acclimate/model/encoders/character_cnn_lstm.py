@@ -268,7 +268,13 @@ class CharacterCnnLstm(Encoder):
 
     def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
         read = self._respelled(inputs, changes) if changes else inputs
-        return self._with_context(self.context, read, originals, changes) if originals and self.context else read
+        if not originals or self.context is None:
+            return read
+        changed = [list(sentence.words) for sentence in originals]
+        for change in changes:
+            changed[change.sentence][change.word] = self.context.hidden_word if change.by is None else change.by
+        anew = self.context.tensorize([Sentence(tuple(words)) for words in changed])
+        return {**read, **{name: tensor.to(read["words"].device) for name, tensor in anew.items()}}
 
     def _respelled(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
         spelled = [(HIDDEN, [HIDDEN]) if change.by is None else self._spell(change.by) for change in changes]
@@ -286,16 +292,6 @@ class CharacterCnnLstm(Encoder):
         else:
             characters[_numbers([change.number + 1 for change in changes]).to(device)] = letters
         return {**inputs, "words": words, "characters": characters, "spelling": spelling}
-
-    @staticmethod
-    def _with_context(
-        context: FrozenContext, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]
-    ) -> Inputs:
-        changed = [list(sentence.words) for sentence in sentences]
-        for change in changes:
-            changed[change.sentence][change.word] = context.hidden_word if change.by is None else change.by
-        numbered = context.tensorize([Sentence(tuple(words)) for words in changed])
-        return {**inputs, **{name: tensor.to(inputs["words"].device) for name, tensor in numbered.items()}}
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:
         numbers = _numbers([self._spell(word)[0] for word in words]).to(self.word_table.weight.device)

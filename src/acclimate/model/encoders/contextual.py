@@ -43,16 +43,17 @@ class FrozenContext(nn.Module):
     """One vector per word: a weighted sum of the layers of an encoder that is not trained. `learned` weights are those
     of ELMo: a softmax over the layers, and a scale."""
 
+    model: Any  # of `transformers`
+
     def __init__(self, settings: ContextualSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()
         self.settings = settings
-        config: Any = model.config
         self.model = model.requires_grad_(False)
         self.pieces = Pieces(tokenizer, longest_row(tokenizer, model))
-        width = int(config.hidden_size) * (2 if settings.pieces == "ends" else 1)
+        width = int(self.model.config.hidden_size) * (2 if settings.pieces == "ends" else 1)
         self.squeeze = nn.Identity() if settings.width is None else nn.Linear(width, settings.width)
         self.width = settings.width or width
-        count = int(config.num_hidden_layers) + 1
+        count = int(self.model.config.num_hidden_layers) + 1
         weights = settings.weights or (1 / count,) * count
         if len(weights) != count:
             raise ValueError(f"{settings.encoder} has {count} layers (embeddings included), not {len(weights)}.")
@@ -104,7 +105,7 @@ class FrozenContext(nn.Module):
 
     def forward(self, inputs: Inputs) -> Tensor:
         with torch.no_grad():
-            states: Any = self.model(
+            states = self.model(
                 input_ids=inputs["context_pieces"],
                 attention_mask=inputs["context_attention"].long(),
                 output_hidden_states=True,
@@ -129,8 +130,7 @@ class FrozenContext(nn.Module):
         """Save a copy, unless the encoder comes with the package."""
         if self.settings.encoder in SHIPPED:
             return
-        model: Any = self.model
-        quietly(model.save_pretrained, str(folder))
+        quietly(self.model.save_pretrained, str(folder))
         self.pieces.tokenizer.save_pretrained(folder)
 
 

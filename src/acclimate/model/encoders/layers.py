@@ -117,8 +117,6 @@ class VariationalDropout(nn.Module):
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        if not 0 <= rate < 1:
-            raise ValueError(f"A dropout rate lies in [0, 1), not {rate}.")
         self.rate = rate
 
     def forward(self, states: Tensor) -> Tensor:

@@ -37,15 +37,15 @@ class Transformer(Encoder):
     """A pre-trained encoder; over-long sentences are read through overlapping windows."""
 
     pieces: Pieces
+    model: Any  # of `transformers`
 
     def __init__(self, settings: TransformerSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()
         self.settings, self.model = settings, model
-        config: Any = model.config
         limit = longest_row(tokenizer, model)
         self.pieces = Pieces(tokenizer, min(limit, settings.longest_row or limit))
         self.dropout = nn.Dropout(settings.dropout)
-        self.state_width = int(config.hidden_size)
+        self.state_width = int(self.model.config.hidden_size)
         self.feed_forward, self.private = self._layers()
         self.origin: str | None = None  # name or folder of the model that it was taken from
 
@@ -61,28 +61,25 @@ class Transformer(Encoder):
 
     @property
     def vocabulary_size(self) -> int:  # type: ignore[override]
-        model: Any = self.model
-        return int(model.get_input_embeddings().num_embeddings)
+        return int(self.model.get_input_embeddings().num_embeddings)
 
     @property
     def layer_count(self) -> int:
-        model: Any = self.model
-        return int(model.config.num_hidden_layers)
+        return int(self.model.config.num_hidden_layers)
 
     def keep_layers(self, number: int) -> tuple[int, ...]:
         """Keep so many layers, evenly spaced from the first to the last. Returns their numbers, counted from 0."""
-        model: Any = self.model
         before = self.layer_count
-        places = [name for name, part in model.named_modules() if _is_stack(part, before)]
+        places = [name for name, part in self.model.named_modules() if _is_stack(part, before)]
         if len(places) != 1 or any(
-            isinstance(value, list) and len(value) == before for value in vars(model.config).values()
+            isinstance(value, list) and len(value) == before for value in vars(self.model.config).values()
         ):
-            kind = model.config.model_type
+            kind = self.model.config.model_type
             raise InputError(f"the layers of an encoder of type {kind} cannot be taken out one by one.")
         kept = tuple(round(place * (before - 1) / max(1, number - 1)) for place in range(number))
-        stack = model.get_submodule(places[0])
-        model.set_submodule(places[0], nn.ModuleList([stack[place] for place in kept]))
-        model.config.num_hidden_layers = number
+        stack = self.model.get_submodule(places[0])
+        self.model.set_submodule(places[0], nn.ModuleList([stack[place] for place in kept]))
+        self.model.config.num_hidden_layers = number
         return kept
 
     def split(self, shared: int | None = None, private: int | None = None) -> None:
@@ -114,12 +111,10 @@ class Transformer(Encoder):
 
     def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
         """The piece table's rows; positions and the layer norm come later."""
-        model: Any = self.model
-        return {"pieces": model.get_input_embeddings()(inputs["pieces"])}
+        return {"pieces": self.model.get_input_embeddings()(inputs["pieces"])}
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        model: Any = self.model
-        return list(model.get_input_embeddings().parameters())
+        return list(self.model.get_input_embeddings().parameters())
 
     def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """At every piece, (row, piece, feature)."""
@@ -169,8 +164,7 @@ class Transformer(Encoder):
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:
         """The mean of a word's pieces."""
-        model: Any = self.model
-        table = model.get_input_embeddings().weight
+        table = self.model.get_input_embeddings().weight
         rows = self.pieces.of_words(words)
         counts = torch.tensor([len(row) for row in rows])
         flat = torch.tensor([piece for row in rows for piece in row], device=table.device)
@@ -197,18 +191,16 @@ class Transformer(Encoder):
 
     def plain_states(self, pieces: Tensor, attention: Tensor | None) -> Tensor:
         """`states` without any acceleration."""
-        model: Any = self.model
-        if attention is None and embeds_then_encodes(model):
+        if attention is None and embeds_then_encodes(self.model):
             # as a whole, some versions make a mask of ones, which rules out the fast attention kernels
-            output = model.encoder(model.embeddings(input_ids=pieces))
+            output = self.model.encoder(self.model.embeddings(input_ids=pieces))
         else:
-            output = model(input_ids=pieces, attention_mask=None if attention is None else attention.long())
+            output = self.model(input_ids=pieces, attention_mask=None if attention is None else attention.long())
         states: Tensor = output.last_hidden_state
         return states
 
     def _states_of(self, embeddings: Tensor, attention: Tensor | None) -> Tensor:
-        model: Any = self.model
-        output = model(inputs_embeds=embeddings, attention_mask=None if attention is None else attention.long())
+        output = self.model(inputs_embeds=embeddings, attention_mask=None if attention is None else attention.long())
         states: Tensor = output.last_hidden_state
         return states
 
@@ -217,8 +209,7 @@ class Transformer(Encoder):
 
     def save_extras(self, folder: Path) -> None:
         """In a folder of its own, which `transformers` opens as an encoder."""
-        model: Any = self.model
-        quietly(model.save_pretrained, str(folder / ENCODER))
+        quietly(self.model.save_pretrained, str(folder / ENCODER))
         self.pieces.tokenizer.save_pretrained(folder / ENCODER)
 
     @classmethod

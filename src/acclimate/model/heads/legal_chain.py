@@ -31,16 +31,8 @@ class TagChain:
 
     def legal(self, scheme: Scheme) -> TagChain:
         """The chain with the moves that the scheme forbids left out."""
-        tags = self.tags
-        may_start = np.array([is_legal(None, tag, scheme) for tag in tags])
-        may_move = np.array([[is_legal(before, after, scheme) for after in tags] for before in tags])
-        may_end = np.array([is_legal(tag, None, scheme) for tag in tags])
-        return TagChain(
-            tags,
-            np.where(may_start, self.start, _IMPOSSIBLE),
-            np.where(may_move, self.moves, _IMPOSSIBLE),
-            np.where(may_end, self.end, _IMPOSSIBLE),
-        )
+        scores = zip(legal_moves(self.tags, scheme), (self.start, self.moves, self.end), strict=True)
+        return TagChain(self.tags, *(np.where(may, score, _IMPOSSIBLE) for may, score in scores))
 
     def best_path(self, scores: Array, lengths: Array) -> Array:
         """The best tags (sentence, word), of equal paths the first in the order of tags; any number at padding."""
@@ -101,6 +93,13 @@ class TagChain:
         for word in reversed(range(len(scores) - 1)):
             after[word] = _log_sum(self.moves + (scores[word + 1] + after[word + 1])[None], 1)
         return before, after, float(_log_sum(before[-1] + after[-1], 0))
+
+
+def legal_moves(tags: Sequence[str], scheme: Scheme) -> tuple[Array, Array, Array]:
+    """What the scheme allows: first tags (tag), moves (from tag, to tag) and last tags (tag)."""
+    start = np.array([is_legal(None, tag, scheme) for tag in tags])
+    moves = np.array([[is_legal(before, after, scheme) for after in tags] for before in tags])
+    return start, moves, np.array([is_legal(tag, None, scheme) for tag in tags])
 
 
 def _log_sum(values: Array, axis: int) -> Any:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.data.corpus import LabelSet, Sentence
-from acclimate.data.schemes import Scheme, is_legal
+from acclimate.data.corpus import LabelSet
+from acclimate.data.schemes import Scheme
 from acclimate.model.encoders.encoder import accelerated
 from acclimate.model.heads import linear_chain
+from acclimate.model.heads.legal_chain import legal_moves
 
 _TINY = 1e-12
 
@@ -48,11 +49,9 @@ class _Head(nn.Module):
     legal_moves: Tensor
     legal_end: Tensor
 
-    def __init__(self, tag_count: int, legal: Legality | None) -> None:
+    def __init__(self, tag_count: int, *, legal: Legality | None = None) -> None:
         super().__init__()
         self.legal = Legality.everything(tag_count) if legal is None else legal
-        if len(self.legal.start) != tag_count:
-            raise ValueError(f"The head has {tag_count} tags but its legality has {len(self.legal.start)}.")
         self.tag_count, self.constrain_decoding = tag_count, not self.legal.allows_everything
         for part in ("start", "moves", "end"):  # not persistent: the saved tag names tell it
             self.register_buffer(f"legal_{part}", getattr(self.legal, part), persistent=False)
@@ -61,30 +60,18 @@ class _Head(nn.Module):
 class IndependentTags(_Head):
     """Each word chooses its tag alone (softmax)."""
 
-    def __init__(self, tag_count: int, *, legal: Legality | None = None) -> None:
-        super().__init__(tag_count, legal)
-
     def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
-        if odds is None:
-            return -self.log_probability(scores, tags, mask)
         mask = mask.bool()
-        words = self._masked(scores, mask).log_softmax(-1) + odds.log()
-        return -torch.where(mask.unsqueeze(-1), words, 0).logsumexp(-1).masked_fill(~mask, 0).sum(1)
+        words = self._masked(scores, mask).log_softmax(-1)  # (sentence, word, tag)
+        if odds is None:
+            chosen = tags.masked_fill(~mask, 0).unsqueeze(-1)
+            return -words.gather(-1, chosen).squeeze(-1).masked_fill(~mask, 0).sum(1)
+        return -torch.where(mask.unsqueeze(-1), words + odds.log(), 0).logsumexp(-1).masked_fill(~mask, 0).sum(1)
 
     def expected_loss(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
         mask = mask.bool()
         words = targets * self._masked(scores, mask).log_softmax(-1)
         return -words.sum(-1).masked_fill(~mask, 0).sum(1)
-
-    def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        mask = mask.bool()
-        chosen = tags.masked_fill(~mask, 0).unsqueeze(-1)
-        words = self._masked(scores, mask).log_softmax(-1).gather(-1, chosen).squeeze(-1)  # (sentence, word)
-        return words.masked_fill(~mask, 0).sum(1)
-
-    def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
-        mask = mask.bool()
-        return self._masked(scores, mask).logsumexp(-1).masked_fill(~mask, 0).sum(1)
 
     def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
         mask = mask.bool()
@@ -125,7 +112,7 @@ class ConditionalRandomField(_Head):
         legal: Legality | None = None,
         constrain_training: bool = False,
     ) -> None:
-        super().__init__(tag_count, legal)
+        super().__init__(tag_count, legal=legal)
         self.constrain_training = constrain_training and self.constrain_decoding
         self.transitions = nn.Parameter(torch.empty(tag_count, tag_count).uniform_(-0.1, 0.1))  # (from tag, to tag)
         self.start = nn.Parameter(torch.empty(tag_count).uniform_(-0.1, 0.1)) if boundary_scores else None
@@ -218,25 +205,6 @@ def expected_moves(targets: Tensor, legal_start: Tensor, legal_moves: Tensor) ->
     return bound_moves + free_moves
 
 
-class SourceHeads(nn.Module):
-    """A layer of scores for each source corpus, used in training beside the shared one (after Daumé 2007); it learns
-    what only that corpus annotates. All zero at first."""
-
-    def __init__(self, sources: Sequence[str], width: int, tag_count: int) -> None:
-        super().__init__()
-        self.rows = {name: row for row, name in enumerate(sources, start=1)}  # row 0: sentences of no source
-        self.weights = nn.Parameter(torch.zeros(len(sources), tag_count, width))  # (source, tag, feature)
-        self.biases = nn.Parameter(torch.zeros(len(sources), tag_count))  # (source, tag)
-
-    def forward(self, features: Tensor, sentences: Sequence[Sentence]) -> Tensor:
-        """(sentence, word, feature) → (sentence, word, tag), zero for a sentence of no source."""
-        rows = torch.tensor([self.rows.get(sentence.source or "", 0) for sentence in sentences])
-        rows = rows.to(features.device, non_blocking=True)
-        weights = torch.cat([torch.zeros_like(self.weights[:1]), self.weights]).index_select(0, rows)
-        biases = torch.cat([torch.zeros_like(self.biases[:1]), self.biases]).index_select(0, rows)
-        return torch.baddbmm(biases.unsqueeze(1), features.to(weights.dtype), weights.transpose(1, 2))
-
-
 HeadName = Literal["crf", "softmax"]
 Head = ConditionalRandomField | IndependentTags
 
@@ -256,8 +224,4 @@ def legality(labels: LabelSet, scheme: Scheme) -> Legality:
     tags = labels.tags(scheme)
     if labels.kind == "plain":
         return Legality.everything(len(tags))
-    return Legality(
-        start=torch.tensor([is_legal(None, tag, scheme) for tag in tags]),
-        moves=torch.tensor([[is_legal(before, after, scheme) for after in tags] for before in tags]),
-        end=torch.tensor([is_legal(tag, None, scheme) for tag in tags]),
-    )
+    return Legality(*map(torch.from_numpy, legal_moves(tags, scheme)))
