@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from acclimate.data.corpus import Sentence
-
 CHANGES = "changes"  # the kind of such rows in a run's record
 NOTED = 8  # sentences that are written down at a time
 Item = TypeVar("Item")
@@ -50,16 +48,3 @@ def spread(items: Sequence[Item], most: int = NOTED) -> list[Item]:
     if len(items) <= most:
         return list(items)
     return [items[place * len(items) // most] for place in range(most)]
-
-
-@dataclass(frozen=True)
-class Edited:
-    """Notes the same few edited sentences whenever it is called."""
-
-    by: str  # what edited them
-    pairs: Sequence[tuple[Sentence, Sentence]]  # as they were, and as they are learnt
-    kind: str = CHANGES
-
-    def __call__(self, learner: Any) -> dict[str, Any]:
-        rows = [noted_row(old.words, edits_between(old.words, new.words)) for old, new in spread(self.pairs)]
-        return {"by": self.by, "rows": rows}

@@ -340,7 +340,7 @@ def stage(
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: PdalnSettings = plan.options
-    check_mu(tagger, options)
+    check_mu(tagger, options.mu, "options.mu")
     check_edits(tagger, plan)
     warnings = (ONLY_DELETION,) if options.contrast > 0 and only_deletes(tagger, options) else ()
     if not plan.target.labelled():
@@ -353,10 +353,10 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     return warnings
 
 
-def check_mu(tagger: Tagger, options: PdalnSettings) -> None:
-    unknown = [tag for tag in options.mu if tag not in tagger.tags] if isinstance(options.mu, dict) else []
+def check_mu(tagger: Tagger, mu: float | dict[str, float], where: str) -> None:
+    unknown = [tag for tag in mu if tag not in tagger.tags] if isinstance(mu, dict) else []
     if unknown:
-        raise UsageError(f"options.mu: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
+        raise UsageError(f"{where}: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
 
 
 def check_unlabelled(options: PdalnSettings) -> None:
