@@ -12,7 +12,6 @@ from typing import Any
 from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choices_of, read_run
 from acclimate.comparison.scheduler import (
     Job,
-    estimate_lines,
     make_all,
     plan_runs,
     require_scorable_test,
@@ -66,7 +65,6 @@ def compare(
     executor: Executor | None = None,
     jobs: int = 1,
     threads: int | None = None,
-    estimate: bool = False,
     tell: Tell = lambda line: None,
 ) -> Comparison:
     """Train every recipe with every seed and compare them on the target's test sentences.
@@ -81,7 +79,7 @@ def compare(
     executor: makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same files.
         Without one, `jobs` processes share the GPUs.
     threads: of each run; 1 where several are made side by side.
-    estimate: time a few updates of each recipe first. tell: receives progress, a line at a time.
+    tell: receives progress, a line at a time.
     """
     target = None if task.target is None else task.target.unlabelled()
     task, test, out = replace(task, target=target), task.target_test, Path(out)
@@ -94,15 +92,11 @@ def compare(
     runs = plan_runs(names, numbers, out, task, settings, each or {})
     blind = BlindTask.of(task)
     require_same_data(out, blind.fingerprints)
-    left = _unfinished(runs, blind, tell)
+    _tell_states(runs, blind, tell)
     require_spans(test, task.source_test)
     require_scorable_test(test, names, blind)
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
-    if estimate and left:
-        tell("timing a few updates of each recipe")
-        for line in estimate_lines(left, blind, 1 if executor is not None else jobs, threads):
-            tell(line)
     by_folder = {run.folder: run.name for run in runs}
     work = [
         Job(run.name, run_and_judge, (run, blind, selectors, threads), by_folder.get(run.baseline or Path()))
@@ -120,7 +114,7 @@ def compare(
     return comparison
 
 
-def _unfinished(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> list[PlannedRun]:
+def _tell_states(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> None:
     states = {run.name: run.state(task) for run in runs}
     count_of = Counter(states.values())
     tell(
@@ -130,7 +124,6 @@ def _unfinished(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> list
     for run in runs:
         if states[run.name] == "damaged":
             tell(f"{run.folder} is damaged: this run is made again.")
-    return [run for run in runs if states[run.name] != "finished"]
 
 
 def _summarise(
