@@ -88,10 +88,10 @@ class Outcome:
 
     recipe: str
     selector: str
-    source: Change | None
-    target: Change | None
-    stages: list[dict[str, Any]]
-    seconds: float
+    source: Change | None = None
+    target: Change | None = None
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
     remarks: tuple[str, ...] = ()
     plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
     needs_plain_stages: bool = True  # whether the recipe itself stands on them
