@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -176,13 +175,11 @@ class Job:
     after: str | None = None
 
 
-def do_all(
-    jobs: Sequence[Job], executor: Executor | None, done: Callable[[Job, Any], None], failed: Callable[[Job, Any], None]
-) -> None:
-    """Do each job as soon as the one it waits for is over. `failed` decides about an exception."""
+def ended(jobs: Sequence[Job], executor: Executor | None) -> Generator[tuple[Job, Callable[[], Any]]]:
+    """Do each job as soon as the one it waits for is over; gives the jobs as they end, and what tells their result or
+    raises their failure. Without an executor they are done here, in their order."""
     if executor is None:
-        for job in jobs:  # in their order, in which each stands behind the one it waits for
-            _settle(job, partial(job.call, *job.arguments), done, failed)
+        yield from ((job, partial(job.call, *job.arguments)) for job in jobs)
         return
     left = list(jobs)
     over: set[str] = set()
@@ -196,11 +193,11 @@ def do_all(
             for job in ready:
                 send = partial(_answer, job.call, job.arguments) if is_pool else partial(job.call, *job.arguments)
                 waiting[executor.submit(send)] = job
-            ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ended:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
                 job = waiting.pop(future)
                 over.add(job.name)
-                _settle(job, future.result, done, failed)
+                yield job, future.result
     finally:
         for future in waiting:
             future.cancel()
@@ -212,19 +209,6 @@ def _answer(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return call(*arguments)
     except Exception as failure:
         raise sendable(failure) from None
-
-
-def _settle(
-    job: Job, result: Callable[[], Any], done: Callable[[Job, Any], None], failed: Callable[[Job, Any], None]
-) -> None:
-    try:
-        found = result()
-    except BrokenProcessPool:
-        raise
-    except Exception as failure:
-        failed(job, failure)
-    else:
-        done(job, found)
 
 
 @contextmanager
@@ -253,22 +237,15 @@ def _start_worker(numbers: Any) -> None:
 def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Callable[[str], Any]) -> dict[str, str]:
     """Do the work, whose calls return seconds; returns the reasons of failures, by name."""
     failures: dict[str, str] = {}
-    ended = 0
-
-    def done(job: Job, seconds: float) -> None:
-        nonlocal ended
-        ended += 1
-        tell(f"{ended} of {len(work)}: {job.name}, {duration(seconds)}")
-
-    def failed(job: Job, failure: Exception) -> None:
-        nonlocal ended
-        if not is_expected(failure):
-            raise failure
-        ended += 1
-        failures[job.name] = describe_failure(failure)
-        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failures[job.name]}")
-
     gpus = visible_gpus() if jobs > 1 and executor is None else []
-    with workers(executor, min(jobs, len(work)), gpus) as hands:
-        do_all(work, hands, done, failed)
+    with workers(executor, min(jobs, len(work)), gpus) as hands, closing(ended(work, hands)) as results:
+        for number, (job, seconds) in enumerate(results, start=1):
+            try:
+                told = duration(seconds())
+            except Exception as failure:
+                if not is_expected(failure):
+                    raise
+                failures[job.name] = describe_failure(failure)
+                told = f"FAILED: {failures[job.name]}"
+            tell(f"{number} of {len(work)}: {job.name}{' ' if job.name in failures else ', '}{told}")
     return failures

@@ -1,4 +1,4 @@
-"""PDALN (Zhang, Yu, Fu, Wang, Wei, Yu, Zhang 2021): alignment, contrast, and rounds of teaching on augmented text.
+"""PDALN (Zhang, Xia, Yu, Liu, Zhao 2021): alignment, contrast, and rounds of teaching on augmented text.
 Without labelled target sentences there is one stage (equation 8). With a few, words of one tag are aligned as well
 (equation 9); then come rounds on augmented sentences (equation 10), taught by the tagger of the last round (equation
 11)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from acclimate.evaluation.significance import SURE
 from acclimate.model.card import About, code, codes, escaped, table, tagger_card
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import START
-from acclimate.recipes.papers import BIBTEX, papers_of
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.recipe import TUNING_STAGE
 from acclimate.runs.result import Change, Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import StudentTask, Task
+from acclimate.settings import complete
 from acclimate.spelling import count
 
 
@@ -29,7 +31,6 @@ def run_card(outcome: Outcome, task: Task, settings: RunSettings) -> str:
         summary=_summary(task, outcome),
         sections="".join(f"\n{section}" for section in sections if section),
         ending=f"\n{_limits(tagger, task, outcome)}{_citation(outcome, settings)}",
-        metadata=_results(task, outcome),
     )
     return tagger_card(tagger, about)
 
@@ -200,33 +201,53 @@ def _citation(outcome: Outcome, settings: RunSettings) -> str:
     if not papers:
         return ""
     whose = "The recipe comes from this paper" if len(papers) == 1 else "Parts of the recipe come from these papers"
-    entries = "\n".join(BIBTEX[paper] for paper in papers)
+    entries = "\n".join(bibtex(paper) for paper in papers)
     return f"\n## Cite\n\n{whose}:\n\n```bibtex\n{entries}\n```\n"
 
 
-def _results(task: Task, outcome: Outcome) -> dict[str, Any]:
-    """The scores as model hubs list them; none that says little."""
-    results = []
-    for domain, change in _changes(outcome):
-        if domain == "target" and outcome.reservation is not None:
-            continue
-        name, tally = _last_part(change.corpus), change.after.span
-        is_plain = change.after.typeless is None
-        metrics = (
-            [("accuracy", change.after.token.accuracy)]
-            if is_plain
-            else [("f1", tally.f1), ("precision", tally.precision), ("recall", tally.recall)]
-        )
-        results.append(
-            {
-                "task": {"type": "token-classification", "name": "Tagging" if is_plain else "Finding spans"},
-                "dataset": {
-                    "type": re.sub(r"[^\w.-]+", "-", name).strip("-") or "corpus",
-                    "name": f"{name} ({domain} test)",
-                },
-                "metrics": [{"type": kind, "value": round(float(value), 4)} for kind, value in metrics],
-            }
-        )
-    aim = _target(task)
-    title = f"{outcome.recipe}-{'source' if aim is None else name_of(aim)}"
-    return {"model-index": [{"name": title, "results": results}]} if results else {}
+# the papers, by their keys in papers.bib
+PAPERS = {
+    "mlm4uda": "vu-etal-2020-effective",
+    "mat": "chen-etal-2020-enhance",
+    "mslm": "abaho-etal-2024-improving",
+    "pdaln": "zhang-etal-2021-pdaln",
+    "datnet": "zhou-etal-2021-dual",
+}
+_OF_RECIPE = {"adversarial-masking": "mlm4uda", "mat": "mat", "mslm": "mslm", "pdaln": "pdaln", "datnet": "datnet"}
+_OF_OBJECTIVE = {
+    "mat": "mat",
+    "discriminator": "datnet",
+    **dict.fromkeys(("sentence-mmd", "word-mmd", "contrast", "distillation"), "pdaln"),
+}
+
+
+def bibtex(paper: str) -> str:
+    """The entry of a paper, to cite it by."""
+    entries = Path(__file__).with_name("papers.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    return next(entry for entry in entries if PAPERS[paper] in entry)
+
+
+def papers_of(recipe: str, options: Mapping[str, Any], stages: Iterable[str]) -> list[str]:
+    """The papers of a recipe, or of the parts that it was composed of in these stages; empty where it has none."""
+    if recipe in _OF_RECIPE:
+        return [_OF_RECIPE[recipe]]
+    parts = {"compose": _of_composition, "acclimate": _of_acclimate}.get(recipe)
+    found = [] if parts is None else list(parts(complete(RECIPES[recipe].options, options, where=recipe), set(stages)))
+    return [paper for paper in PAPERS if paper in found]
+
+
+def _of_composition(options: Any, stages: set[str]) -> Iterator[str]:
+    for stage in options.stages:
+        parts = {"mlm4uda": stage.domain_tuning, "mslm": stage.mslm}
+        yield from (paper for paper, part in parts.items() if part is not None)
+        yield from ("pdaln" for text in stage.learns or () if text == "anchors")
+        yield from (_OF_OBJECTIVE[name] for name in stage.objectives if name in _OF_OBJECTIVE)
+
+
+def _of_acclimate(options: Any, stages: set[str]) -> Iterator[str]:
+    if TUNING_STAGE in stages:
+        yield "mlm4uda"
+    if options.noise:
+        yield "mat"
+    if any(stage.startswith("round") for stage in stages):
+        yield "pdaln"

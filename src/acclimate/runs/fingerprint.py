@@ -24,7 +24,7 @@ from acclimate.training.stage import DevelopmentScore
 _UNIMPORTANT = {"checkpoint_every", "tensorboard"}  # change no weight
 _SETTLED = 2.0  # seconds: no file system counts time more coarsely
 _MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
-_FILES = ("second", "source_vectors", "synonyms", "vectors", "file")  # options; the last is a file of collocations
+_FILES = ("extra", "second", "source_vectors", "synonyms", "vectors", "file")  # the last is a file of collocations
 
 
 def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = False) -> dict[str, Any]:
@@ -142,34 +142,28 @@ def encoder_digest(encoder: str) -> dict[str, str] | str:
     return {weights.name: file_digest(weights) for weights in weight_files(encoder)} or encoder
 
 
-def files_in(values: Any) -> Iterator[str]:
-    """The files that a tree of settings names."""
-    if isinstance(values, list):
-        for value in values:
-            yield from files_in(value)
-    elif isinstance(values, dict):
-        extra = values.get("extra")
-        yield from extra if isinstance(extra, list) else ()
-        named = [values.get(name) for name in _FILES]
-        yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
-        yield from (file for value in values.values() for file in files_in(value))
-
-
 def files_read(tagger: TaggerSettings | None, options: Mapping[str, Any]) -> dict[str, str]:
     """The digest of each file that settings name, as far as it is here."""
     chosen: dict[str, Any] = {}
     if tagger is not None:
         own = tagger.encoder == CNN_LSTM
         chosen = {"lstm": tagger.lstm.model_dump(mode="json")} if own else {"encoder": tagger.encoder}
-    settings = {"tagger": chosen, "options": dict(options)}
-    files = {file: Path(file) for file in files_in(settings)}
-    files |= {f"{model}/{file.name}": file for model in _models_in(settings) for file in weight_files(model)}
-    return {name: file_digest(file) for name, file in files.items() if file.is_file()}
+    files: dict[str, Path] = {}
+    for name, value in _texts({**chosen, **options}):
+        if name in _MODELS:
+            files |= {f"{value}/{file.name}": file for file in weight_files(value)}
+        elif name in _FILES and Path(value).is_file():
+            files[value] = Path(value)
+    return {name: file_digest(file) for name, file in files.items()}
 
 
-def _models_in(values: Any) -> Iterator[str]:
-    if isinstance(values, dict):
-        named = [values.get(name) for name in _MODELS]
-        yield from (model for model in named if isinstance(model, str))
-    for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
-        yield from _models_in(value)
+def _texts(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a tree of settings, with the name of its setting."""
+    if isinstance(values, str):
+        yield name, values
+    elif isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from _texts(value, key)
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _texts(value, name)
