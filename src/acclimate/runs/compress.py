@@ -25,7 +25,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.source_free import agreement
 from acclimate.recipes.tuning_text import held_out
 from acclimate.runs.fingerprint import fingerprint
-from acclimate.runs.folder import begin, finish, in_locked_folder, is_finished
+from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
 from acclimate.settings import UsageError, complete, require_seed
 from acclimate.spelling import argument, count
 from acclimate.training.loop import build_engine, device_for
@@ -170,14 +170,6 @@ def compress(
     if place is not None:
         _save(done, place, known, documents or {})
     return done
-
-
-def require_unfinished(folder: Path, overwrite: bool) -> None:
-    """Refuse the folder of a finished run, unless it is to be overwritten."""
-    if not overwrite and is_finished(folder):
-        raise UsageError(
-            f"{folder} already holds a finished run. Choose another {argument('out')}, or pass --overwrite."
-        )
 
 
 def student_of(tagger: Tagger, layers: int) -> tuple[Tagger, tuple[int, ...], int]:

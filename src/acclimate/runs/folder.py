@@ -339,8 +339,7 @@ def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) 
         raise UsageError(f"{folder} holds a comparison. Choose another {out}: a run needs a folder of its own.")
     if overwrite:
         return False
-    if is_finished(folder):
-        raise UsageError(f"{folder} already holds a finished run. Choose another {out}, or pass --overwrite.")
+    require_unfinished(folder, overwrite)
     if not has_progress(folder):
         (folder / TRAINING / RUN).unlink(missing_ok=True)  # nothing would be lost
         return False
@@ -353,9 +352,9 @@ def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) 
     return True
 
 
-def require_no_encoder(folder: Path, overwrite: bool) -> None:
-    """Refuse the folder of a finished encoder, unless it is to be overwritten."""
+def require_unfinished(folder: Path, overwrite: bool, what: str = "run") -> None:
+    """Refuse the folder of what is finished, unless it is to be overwritten."""
     if is_main_process() and not overwrite and is_finished(folder):
         raise UsageError(
-            f"{folder} already holds a finished encoder. Choose another {argument('out')}, or pass --overwrite."
+            f"{folder} already holds a finished {what}. Choose another {argument('out')}, or pass --overwrite."
         )

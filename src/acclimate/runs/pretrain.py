@@ -69,7 +69,6 @@ class Pretrained:
     seconds: float
     held_out_pieces: int
     held_out_loss: float | None
-    held_out_perplexity: float | None
     evaluations: list[tuple[int, float]]
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,7 +84,7 @@ def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
     if done.held_out_loss is not None:
         measured = (
             f"On {done.held_out_pieces:,} held-out pieces the loss is {done.held_out_loss:.3f} nats per hidden piece "
-            f"(perplexity {done.held_out_perplexity:.2f})."
+            f"(perplexity {math.exp(done.held_out_loss):.2f})."
         )
     return f"""# {name}
 
@@ -99,6 +98,7 @@ pieces of {files}. {measured} `settings.yaml` holds every setting, `report.json`
 
 
 _STAGE = "masked-words"
+_PIECES = {training_text: "text.pieces", held_out_text: "held-out.pieces"}  # files of each text in pieces
 
 
 class MaskSettings(Settings):
@@ -184,21 +184,29 @@ def pretrain(
     (summary,) = run_stages(reader, [stage], engine, selector, settings.seed, training, watcher, record)
     record.close()
     evaluations = [(update, -score) for update, score in summary["evaluations"]] if measure else []
-    loss = evaluations[-1][1] if evaluations else None
+    rows_per_update = min(rows.rows_per_batch, rows.rows) * settings.training.accumulate * engine.num_processes
     done = Pretrained(
         parameters=parameters,
         vocabulary=len(tokenizer),
         pieces=len(text),
-        pieces_seen=summary["updates"] * _per_update(settings, rows, engine.num_processes),
+        pieces_seen=summary["updates"] * rows_per_update * rows.length,
         updates=summary["updates"],
         seconds=summary.get("seconds", time.monotonic() - started),
         held_out_pieces=len(held_out),
-        held_out_loss=loss,
-        held_out_perplexity=None if loss is None else math.exp(loss),
+        held_out_loss=evaluations[-1][1] if evaluations else None,
         evaluations=evaluations,
     )
     if engine.is_main_process:
-        _save(model, tokenizer, out, settings, done, fingerprint)
+        texts = {
+            "settings.yaml": dump_yaml(settings),
+            "README.md": model_card(out.name, settings, done),
+            RUN: json.dumps(fingerprint, indent=2, ensure_ascii=False),
+        }
+        save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
+        finish(out)
+        forget_checksums(training, *_PIECES.values())
+        for name in _PIECES.values():
+            (training / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again
     engine.wait_for_everyone()
     return done
 
@@ -280,10 +288,10 @@ def _prepare(
         name = settings.start or settings.tokenizer
         raise UsageError(f"The tokenizer {name} has no [MASK] or no [SEP]: a masked language model needs both.")
     found = []
-    for name, text in (("text", training_text), ("held-out", held_out_text)):
-        place = training / f"{name}.pieces"
+    for text, name in _PIECES.items():
+        place = training / name
         if not _is_cut(place, tell):
-            tell(f"cutting the {name} into pieces" if name == "text" else f"cutting the {name} text into pieces")
+            tell(f"cutting the {'text' if text is training_text else 'held-out text'} into pieces")
             aside = place.with_suffix(".part")
             write_pieces(text(settings.text, choice), tokenizer, aside)
             aside.replace(place)
@@ -322,24 +330,3 @@ def _fingerprint(settings: PretrainSettings) -> dict[str, Any]:
     if settings.start is not None:
         kept["start"] = encoder_digest(settings.start)
     return {**kept, "text": {Path(name).name: file_digest(Path(name)) for name in settings.text}}
-
-
-def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
-    in_batch = min(rows.rows_per_batch, rows.rows)
-    return in_batch * rows.length * settings.training.accumulate * processes
-
-
-def _save(
-    model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained, fingerprint: dict[str, Any]
-) -> None:
-    texts = {
-        "settings.yaml": dump_yaml(settings),
-        "README.md": model_card(out.name, settings, done),
-        RUN: json.dumps(fingerprint, indent=2, ensure_ascii=False),
-    }
-    save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
-    finish(out)
-    pieces = ("text.pieces", "held-out.pieces")
-    forget_checksums(out / "training", *pieces)
-    for name in pieces:
-        (out / "training" / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again
