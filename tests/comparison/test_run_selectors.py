@@ -119,7 +119,7 @@ def test_of_equal_runs_the_first_is_chosen_and_silence_is_counted() -> None:
     runs = [result("a", None), result("b", 2.0), result("c", 2.0), result("d", math.nan)]
     found = choose("it", runs)
     assert found is not None
-    assert (found.recipe, found.silent, found.tied, found.regret) == ("b", 2, 1, None)
+    assert (found.recipe, found.silent, found.regret) == ("b", 2, None)
     assert choose("it", [result("a", None)]) is None
 
 

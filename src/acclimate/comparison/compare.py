@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choices_of, read_run
+from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choose, read_run
 from acclimate.comparison.scheduler import (
     Job,
     make_all,
@@ -42,7 +42,7 @@ from acclimate.runs.prepare import (
     taught_by,
 )
 from acclimate.runs.run import PlannedRun
-from acclimate.runs.settings import SelectorName, SharedSettings
+from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import complete
 from acclimate.spelling import count
@@ -64,7 +64,6 @@ def compare(
     rounds: int = 1000,
     executor: Executor | None = None,
     jobs: int = 1,
-    threads: int | None = None,
     tell: Tell = lambda line: None,
 ) -> Comparison:
     """Train every recipe with every seed and compare them on the target's test sentences.
@@ -78,7 +77,6 @@ def compare(
     against: the recipe that all others are compared with.
     executor: makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same files.
         Without one, `jobs` processes share the GPUs.
-    threads: of each run; 1 where several are made side by side.
     tell: receives progress, a line at a time.
     """
     target = None if task.target is None else task.target.unlabelled()
@@ -95,8 +93,7 @@ def compare(
     _tell_states(runs, blind, tell)
     require_spans(test, task.source_test)
     require_scorable_test(test, names, blind)
-    if threads is None and (executor is not None or jobs > 1):
-        threads = 1
+    threads = 1 if executor is not None or jobs > 1 else None
     by_folder = {run.folder: run.name for run in runs}
     work = [
         Job(run.name, run_and_judge, (run, blind, selectors, threads), by_folder.get(run.baseline or Path()))
@@ -141,52 +138,48 @@ def _summarise(
     test = task.target_test
     judgements = read_judgements(done, selectors)
     runs = [read_run(run, test, judgements[run.name]) for run in done]
-    choices = choices_of(selectors, runs)
+    choices = tuple(choice for name in selectors if (choice := choose(name, runs)) is not None)
     scored = task.source if test is None or not test.is_labelled else test
     metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
-    learnt = learnt_by_any(names, task, settings.train_on_dev)
+    learnt = what_is_learnt(names, task, settings)
     results = by_recipe(names, runs, against, test, metric, rounds)
     remarks = (
         *remarks_on_scores(test, selectors, choices),
         *missing_judgements(selectors, choices, done, blind),
         *((f"A first look: every recipe made {100 * settings.share:.3g} % of its updates.",) * (settings.share < 1)),
         *learnt.remarks,
-        *remarks_on_test(names, task, settings.select, settings.train_on_dev),
         *remarks_on_makes(results, against),
     )
     title = f"{task.source.name} → {'(no target)' if task.target is None else task.target.name}"
     return Comparison(title, against, results, choices, failures, remarks, metric, learnt.target)
 
 
-def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> LearntTests:
-    """What all recipes together learn of the test with labels."""
-    test, source = task.target_test, task.source
-    if train_on_dev and task.source_dev is not None:
+def what_is_learnt(recipes: Sequence[str], task: Task, settings: SharedSettings) -> LearntTests:
+    """What all recipes together learn of the test with labels; where test sentences choose the models as well, or stand
+    in the target's text."""
+    test, source, select = task.target_test, task.source, settings.select
+    if test is None or not test.is_labelled:
+        return LearntTests(None, ())
+    if settings.train_on_dev and task.source_dev is not None:
         source += task.source_dev
     taught = {
         where: corpus
         for name in recipes
         for where, corpus in taught_by(find_recipe(name), source, task.target_labelled).items()
     }
-    return look_for_learnt({TARGET_TEST: test if test is not None and test.is_labelled else None}, taught)
-
-
-def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, train_on_dev: bool) -> Iterator[str]:
-    """Where test sentences choose the models as well, or stand in the target's text."""
-    test = task.target_test
-    if test is None or not test.is_labelled:
-        return
+    learnt = look_for_learnt({TARGET_TEST: test}, taught)
     own = [name for name in recipes if task.trains_target(name)]
-    by_source = select in ("auto", "source-dev") and not train_on_dev and len(own) < len(recipes)
+    by_source = select in ("auto", "source-dev") and not settings.train_on_dev and len(own) < len(recipes)
     by_target = select == "target-dev" or (select == "auto" and own)
     judges = {
         "source dev": task.source_dev if by_source else None,
         "target dev": task.target_dev if by_target else None,
     }
-    yield from remarks_on_choice({TARGET_TEST: test}, judges)
+    remarks = [*learnt.remarks, *remarks_on_choice({TARGET_TEST: test}, judges)]
     without_text = {BASELINE.name, *(name for name in own if find_recipe(name).own_tagger == "always")}
     if not set(recipes) <= without_text:
-        yield from remarks_on_text(test, task.target)
+        remarks += remarks_on_text(test, task.target)
+    return LearntTests(learnt.target, tuple(remarks))
 
 
 def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Sequence[Choice]) -> Iterator[str]:

@@ -127,14 +127,9 @@ def _recipe_in(file: str) -> Recipe:
 
 def record_remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Remarks on a training from the rows of its record."""
-    kinds = {row["kind"] for row in rows}
-    remarks: list[str] = []
-    if "game" in kinds:
-        from acclimate.methods.alignment.domain_discriminator import diagnosis
+    if not any(row["kind"] == "game" for row in rows):
+        return ()
+    from acclimate.methods.alignment.domain_discriminator import diagnosis
 
-        remarks += filter(None, [diagnosis(rows)])
-    if "masks" in kinds:
-        from acclimate.recipes.mslm import weights_of_masks
-
-        remarks += weights_of_masks(rows)
-    return tuple(remarks)
+    found = diagnosis(rows)
+    return () if found is None else (found,)
