@@ -84,7 +84,8 @@ def legend(comparison: Comparison) -> Iterator[str]:
         yield f"Missing: {name}. {why}"
     if comparison.is_scored:
         score = "accuracy" if comparison.metric == "token accuracy" else "span F1"
-        star = "* is the best mean" if len(comparison.leaders) == 1 else "* are the best means, equal as printed"
+        alone = len(comparison.leaders) == 1
+        star = "* is the best mean" if alone else "* are the best means, equal as far as they are printed"
         yield f"Target test in percent ({score}), mean ± standard deviation over seeds; {star}."
         yield (
             f"Change: against {comparison.against}. Paired bootstrap and permutation test over sentences, all seeds of "
@@ -183,8 +184,7 @@ def write_material(task: Task, folder: Path) -> None:
     target_text = test or target
     gold = None if test is None or not test.is_labelled else test.open_to(known)
     kept: dict[str, Any] = {
-        "test": gold
-        and {"name": gold.name, "kind": gold.kind, "words": _words(gold), "gold": [one.tags for one in gold]},
+        "test": None if gold is None else _labelled(gold),
         "names": {SOURCE: source_text.name, TARGET: None if target_text is None else target_text.name},
         "sample": {
             SOURCE: _words(sampled(source_text, _SENTENCES)),
@@ -197,3 +197,7 @@ def write_material(task: Task, folder: Path) -> None:
 
 def _words(corpus: Corpus) -> list[tuple[str, ...]]:
     return [sentence.words for sentence in corpus]
+
+
+def _labelled(test: Corpus) -> dict[str, Any]:
+    return {"name": test.name, "kind": test.kind, "words": _words(test), "gold": [sentence.tags for sentence in test]}
