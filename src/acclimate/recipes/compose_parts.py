@@ -93,8 +93,6 @@ class WordMmdSettings(SentenceMmdSettings):
 
     mu: float | dict[str, float] = 0.25
     """Weight of each tag's discrepancy: one number, or a number per tag (0.25 for tags not listed)."""
-    most_words: int = Field(256, ge=1)
-    """Maximum number of words per tag and domain sampled from a batch."""
     floor: float | None = Field(None, ge=0)
     """Ignore the gradient of discrepancies below this value; null: no limit."""
 
@@ -240,7 +238,7 @@ OBJECTIVES: dict[str, ObjectiveKind] = {
     "word-mmd": ObjectiveKind(
         "words of one tag made alike in both domains",
         WordMmdSettings,
-        lambda stage, own: WordDiscrepancy(own.mu, unbiased=own.unbiased, most=own.most_words, floor=own.floor),
+        lambda stage, own: WordDiscrepancy(own.mu, unbiased=own.unbiased, floor=own.floor),
         frozenset({"labels beside"}),
     ),
     "contrast": ObjectiveKind("sentences told from one another, beside edited twins", ContrastSettings, contrast_of),

@@ -57,8 +57,6 @@ class ContrastSettings(EditSettings):
 
     temperature: float = Field(0.05, gt=0)
     """Temperature of the contrastive loss L_c."""
-    vector_size: int = Field(128, ge=1)
-    """Size of the projected sentence vectors that L_c compares."""
     normalise: bool = True
     """Scale the vectors that L_c compares to length 1."""
     symmetric: bool = False
@@ -191,8 +189,6 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """Weight of each tag in L_w: one number, or a number per tag (0.25 for tags not listed)."""
     unbiased: bool = False
     """Use the unbiased MMD estimator in L_d and L_w, without the kernel value of a point with itself."""
-    most_words: int = Field(256, ge=1)
-    """Maximum number of words per tag and domain that L_w samples from a batch."""
     probabilities: TagProbabilities = "marginals"
     """Probabilities that teacher and student compare: CRF marginals, or the softmax of each word's tag scores."""
     rounds: int = Field(3, ge=0)
@@ -201,8 +197,6 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """Number of passes over the text of a round."""
     round_rate: float = Field(0.25, gt=0)
     """Learning rate of a round, as a factor of the run's learning rate."""
-    round_evaluations: int = Field(8, ge=1)
-    """Minimum number of evaluations by the selector in each round."""
     keep_best: bool = False
     """Undo a round that does not improve the selector's score; false: keep every round."""
     patience: int = Field(1, ge=0)
@@ -219,6 +213,8 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
 
 SCALE: Average = "sentence"
 """Every term is a mean over sentences. The paper's mean over words in equation 11 is the same with another gamma."""
+
+ROUND_EVALUATIONS = 8  # by the selector, at least
 
 Terms = dict[str, tuple[float, Objective]]
 """The terms of a loss by name, with their weights."""
@@ -255,8 +251,7 @@ def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) ->
     if options.alpha > 0:
         terms["sentences"] = (options.alpha, SentenceDiscrepancy(unbiased=options.unbiased))
     if options.beta > 0 and few:
-        words = WordDiscrepancy(options.mu, unbiased=options.unbiased, most=options.most_words)
-        terms["words"] = (options.beta, words)
+        terms["words"] = (options.beta, WordDiscrepancy(options.mu, unbiased=options.unbiased))
     if edit is not None:
         terms["contrast"] = (options.contrast, contrast(tagger, plan, edit, number))
     return terms
@@ -288,8 +283,7 @@ def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
     return Contrast(
         tagger.encoder.sentence_width,
         edit,
-        options.vector_size,
-        options.temperature,
+        temperature=options.temperature,
         normalise=options.normalise,
         symmetric=options.symmetric,
         seed=plan.seed * 1_000 + number,
@@ -328,7 +322,7 @@ def round_training(plan: Plan, batches: Stream) -> TrainingSettings:
     updates = training.updates_for(batches.epoch_length)
     most = plan.training.updates
     training = training.model_copy(update={"updates": updates if most is None else min(updates, most)})
-    return evaluated_often(training, batches, options.round_evaluations) if chooses(plan) else training
+    return evaluated_often(training, batches, ROUND_EVALUATIONS) if chooses(plan) else training
 
 
 def stage(
