@@ -105,39 +105,10 @@ def test_other_settings_or_text_do_not_go_on_there(text: Path, bert: str, tmp_pa
         domain_tune(settings_for(text, bert, checkpoint_every=5, masking="random"), tmp_path / "mine")
 
 
-class Refusing(Nobody):
-    """Does not want to see any training."""
-
-    def begin(self, stage: str, update: int, updates: int) -> None:
-        raise AssertionError("something is trained")
-
-
-def test_a_finished_one_is_given_back_and_nothing_is_trained(
-    text: Path, bert: str, tuned: tuple[Path, DomainTuned]
-) -> None:
-    told: list[str] = []
-    assert domain_tune(settings_for(text, bert), tuned[0], Refusing(), told.append) == tuned[1]
-    assert told == [f"{tuned[0]} holds this encoder, finished: nothing is trained."]
-
-
-@pytest.mark.parametrize("changed", [{"masking": "random"}, {"half": True}])
-def test_a_finished_one_of_other_settings_is_not_replaced(
-    text: Path, bert: str, tuned: tuple[Path, DomainTuned], changed: dict[str, Any]
-) -> None:
-    with pytest.raises(
-        UsageError, match=f"finished run that was begun with other settings or data:\n  {next(iter(changed))}: "
-    ):
-        domain_tune(settings_for(text, bert, **changed), tuned[0], Refusing())
+def test_a_finished_one_is_not_tuned_again(text: Path, bert: str, tuned: tuple[Path, DomainTuned]) -> None:
+    with pytest.raises(UsageError, match="already holds a finished encoder"):
+        domain_tune(settings_for(text, bert), tuned[0])
     verify(tuned[0])
-
-
-def test_a_damaged_one_is_tuned_again(text: Path, bert: str, tmp_path: Path) -> None:
-    settings, told = settings_for(text, bert, updates=2), list[str]()
-    first = domain_tune(settings, tmp_path / "mine")
-    (tmp_path / "mine" / "config.json").write_text("{}", encoding="utf-8")
-    assert domain_tune(settings, tmp_path / "mine", tell=told.append).loss_after == first.loss_after
-    assert "config.json: damaged" in told[0]
-    verify(tmp_path / "mine")
 
 
 @pytest.mark.parametrize("masking", ["random", "mix-entropy", "pmi", "mix-density-ratio", "whole-words", "pos"])

@@ -136,10 +136,9 @@ def test_the_folder_is_sealed_and_tells_what_it_is(trained: tuple[Path, Pretrain
     assert json.loads((out / "report.json").read_text())["updates"] == 60
 
 
-def test_a_finished_one_is_given_back_and_nothing_is_trained(trained: tuple[Path, Pretrained], text: Path) -> None:
-    told: list[str] = []
-    assert pretrain(small(text), trained[0], tell=told.append) == trained[1]
-    assert told == [f"{trained[0]} holds this encoder, finished: nothing is trained."]
+def test_a_finished_one_is_not_trained_again(trained: tuple[Path, Pretrained], text: Path) -> None:
+    with pytest.raises(UsageError, match="already holds a finished encoder"):
+        pretrain(small(text), trained[0])
 
 
 def test_half_precision_halves_the_weights(little: Path, tmp_path: Path, trained: tuple[Path, Pretrained]) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -192,10 +192,10 @@ class AdaptRun:
             budget = Budget.of(cost, 60 * minutes - (time.monotonic() - self.started))
             shortened = budget.describe(minutes, cost)
             self.console.print(f"{budget.cut(cost).describe()}\n{shortened}")
-            write_checksummed(place, {**budget.as_dict(), "shortened": shortened})
+            write_checksummed(place, {**asdict(budget), "shortened": shortened})
         content = read_checksummed(place)
         self.warnings = (content.pop("shortened"),)
-        self.budget = Budget.from_dict(content)
+        self.budget = Budget(**content)
 
     def train(self) -> Outcome:
         """Train the recipe, or the student of the committee."""

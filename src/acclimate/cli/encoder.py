@@ -123,11 +123,9 @@ def _train(
 ) -> None:
     """Train under a progress bar, and print the result."""
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console
-    from acclimate.runs.folder import require_unfinished
     from acclimate.training.loop import is_main_process
 
     check_folder_to_write("--out", out, "an encoder")
-    require_unfinished(out, overwrite, "encoder")
     console = stderr_console(quiet or not is_main_process())
     with resumable(out, overwrite), bar_kind(console) as bar:
         done = train(bar, console.print)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -62,13 +61,6 @@ class Budget:
         if short > 60 * minutes * 1.05:
             shortened += f" It will take longer all the same, about {duration(short)}: less would teach nothing."
         return shortened
-
-    def as_dict(self) -> dict[str, float]:
-        return {"tuning": self.tuning, "others": self.others}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, float]) -> Budget:
-        return cls(**values)
 
 
 def expected_cost(task: Task, settings: RunSettings) -> Cost:

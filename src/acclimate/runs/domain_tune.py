@@ -11,14 +11,14 @@ from typing import Any
 
 import torch
 
-from acclimate.layout import RUN
+from acclimate.layout import RUN, TRAINING
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import MaskedLanguageModel, save_language_model
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.recipes.tuning_text import TextFiles
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
+from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.spelling import count
 from acclimate.training.loop import build_engine, is_main_process
@@ -74,11 +74,9 @@ def domain_tune(
     """Tune the encoder to the text, and write it to `out` as `transformers` does; goes on where it was cut off."""
     if not settings.text:
         raise UsageError("Domain tuning needs text of the domain: --text FILE...")
-    training = Path(out) / "training"
+    require_unfinished(Path(out), overwrite, "encoder")
+    training = Path(out) / TRAINING
     fingerprint = _fingerprint(settings)
-    report = None if overwrite else finished_report(Path(out), fingerprint, tell)
-    if report is not None:
-        return DomainTuned(**report)
     reader = MaskedLanguageModel(load_masked_language_model(settings.encoder), load_tokenizer(settings.encoder))
     reader.encoder.origin = settings.encoder
     engine = build_engine(settings, reader)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +21,6 @@ from acclimate.settings import complete, differences
 from acclimate.training.stage import DevelopmentScore
 
 _UNIMPORTANT = {"checkpoint_every", "tensorboard"}  # change no weight
-_SETTLED = 2.0  # seconds: no file system counts time more coarsely
 _MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
 _FILES = ("extra", "second", "source_vectors", "synonyms", "vectors", "file")  # the last is a file of collocations
 
@@ -121,20 +119,14 @@ def file_digest(path: Path) -> str:
     if not path.is_file():
         raise InputError("there is no such text file.", file=path)
     found = path.stat()
-    state = (str(path.resolve()), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-    # what was written just now may be written again before the clock of the file system moves on
-    is_old = time.time() - max(found.st_mtime, found.st_ctime) > _SETTLED
-    return _known_digest(*state) if is_old else _digest(path)
+    return _digest(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 @lru_cache(maxsize=256)
-def _known_digest(path: str, *state: int) -> str:
-    return _digest(Path(path))
-
-
-def _digest(path: Path) -> str:
+def _digest(path: Path, size: int, *state: int) -> str:
+    """`state` changes with the file, so that an old digest is not taken for the new one."""
     with path.open("rb") as file:
-        return f"{path.stat().st_size} bytes, {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+        return f"{size} bytes, {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
 
 
 def encoder_digest(encoder: str) -> dict[str, str] | str:

@@ -21,7 +21,6 @@ from acclimate.data.problems import InputError
 from acclimate.layout import (
     COMPACT_FORM,
     MEMBERS,
-    REPORT,
     RUN,
     TRAINING,
     has_progress,
@@ -144,21 +143,12 @@ def finish(folder: Path) -> None:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def finished_report(
-    folder: Path, fingerprint: Mapping[str, Any], tell: Callable[[str], None] = lambda line: None
-) -> dict[str, Any] | None:
-    """The report of an encoder's finished training; None where there is work to do."""
-    state = state_of(folder, fingerprint)
-    if state == "damaged":
-        try:
-            verify(folder)
-        except StorageError as damage:
-            tell(f"{damage} It is trained again.")
-    if state != "finished":
-        return None
-    tell(f"{folder} holds this encoder, finished: nothing is trained.")
-    report: dict[str, Any] = read_json(folder / REPORT)
-    return {**report, "evaluations": [(update, loss) for update, loss in report["evaluations"]]}
+def require_unfinished(folder: Path, overwrite: bool, what: str = "run") -> None:
+    """Refuse the folder of what is finished, unless it is to be overwritten."""
+    if is_main_process() and not overwrite and is_finished(folder):
+        raise UsageError(
+            f"{folder} already holds a finished {what}. Choose another {argument('out')}, or pass --overwrite."
+        )
 
 
 def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
@@ -350,11 +340,3 @@ def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) 
             file=folder / TRAINING / RUN,
         )
     return True
-
-
-def require_unfinished(folder: Path, overwrite: bool, what: str = "run") -> None:
-    """Refuse the folder of what is finished, unless it is to be overwritten."""
-    if is_main_process() and not overwrite and is_finished(folder):
-        raise UsageError(
-            f"{folder} already holds a finished {what}. Choose another {argument('out')}, or pass --overwrite."
-        )

@@ -27,7 +27,7 @@ from acclimate.data.running_text import (
     training_text,
     write_pieces,
 )
-from acclimate.layout import RUN
+from acclimate.layout import RUN, TRAINING
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.policy import Uniform
@@ -48,7 +48,7 @@ from acclimate.model.storage import (
     write_checksums,
 )
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
+from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.loop import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
@@ -151,16 +151,14 @@ def pretrain(
 ) -> Pretrained:
     """Train tokenizer and encoder, and write them to `out` as `transformers` does; goes on where it was cut off."""
     out = Path(out)
-    training = out / "training"
+    training = out / TRAINING
+    require_unfinished(out, overwrite, "encoder")
     _require_sense(settings)
     model = None
     if settings.start is not None:
         model, sizes = language_model_to_go_on_from(settings.start, settings.encoder)
         settings = settings.model_copy(update={"encoder": sizes})
     fingerprint = _fingerprint(settings)
-    report = None if overwrite else finished_report(out, fingerprint, tell)
-    if report is not None:
-        return Pretrained(**report)
     with main_process_first():
         if is_main_process():
             begin(out, fingerprint, overwrite)

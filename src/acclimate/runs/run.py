@@ -184,21 +184,15 @@ def _save_before(folder: Path, tagger: Tagger | None) -> None:
 
 @contextmanager
 def working_alone(folder: Path, threads: int | None = None) -> Iterator[None]:
-    """No other thread or process trains in this folder meanwhile."""
-    with _ALONE, using_threads(threads), locked(folder):
-        yield
-
-
-@contextmanager
-def using_threads(count: int | None) -> Iterator[None]:
-    """So many threads for what is done within; as many as there are, for None."""
+    """No other thread or process trains in this folder meanwhile; so many threads work on it, all for None."""
     before = torch.get_num_threads()
-    if count is not None:
-        torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    with _ALONE, locked(folder):
+        if threads is not None:
+            torch.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 SOURCE, TARGET = "source", "target"
@@ -218,16 +212,16 @@ class Answers:
     after: Corpus
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any], gold: Corpus | None = None, before: Corpus | None = None) -> Answers:
-        """What `answers_dict` kept; `gold` and `before` where the run was not given or did not make them."""
+    def from_dict(cls, kept: Mapping[str, Any]) -> Answers:
+        """What `answers_dict` kept."""
 
         def with_tags(part: str) -> Corpus | None:
             return None if kept[part] is None else tagged(kept["words"], kept[part], kept["name"], kept["kind"])
 
-        gold, after = gold or with_tags("gold"), with_tags(AFTER)
+        gold, after = with_tags("gold"), with_tags(AFTER)
         assert gold is not None
         assert after is not None
-        return cls(gold, before or with_tags(BEFORE), after)
+        return cls(gold, with_tags(BEFORE), after)
 
 
 def answers_dict(gold: Corpus | None, before: Corpus | None, after: Corpus) -> dict[str, Any]:
