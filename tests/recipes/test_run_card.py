@@ -94,7 +94,7 @@ def test_the_licence_of_the_general_tagger_goes_on(tweets: Corpus) -> None:
     assert ModelCard(card).data.license == "cc-by-sa-4.0"
     assert card.count("## Where it began") == 1
     assert "Broad Twitter Corpus" in card.partition("## Where it began")[2]
-    assert "The gain.** Nobody measured" in card
+    assert "The gain.** Use the tagger after: no labelled target test sentences say" in card
 
 
 def test_a_run_without_adapting_says_so(build: Callable[..., Tagger], news: Corpus) -> None:

@@ -41,13 +41,13 @@ from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
 from acclimate.recipes.pdaln import ONLY_DELETION, ContrastSettings, check_mu, edit_for, only_deletes
 from acclimate.recipes.recipe import (
-    Patience,
     Plan,
     Recipe,
     chooses,
     evaluated_often,
     same_weights,
     shortened,
+    some_passes,
     unlabelled,
 )
 from acclimate.settings import UsageError
@@ -69,13 +69,14 @@ def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     normalise_for_noise(tagger, plan)
     number = 0
     for stage in options.stages:
-        patience = Patience(stage.patience)
+        undone = 0  # rounds in a row
         for name in round_names(stage):
             made = made_stage(name, stage, tagger, plan, number)
             before = frozen_copy(tagger) if stage.keep_best else None  # made_stage may have changed the heads
             yield made
             number += 1
-            if before is not None and patience.ends_after(undone=same_weights(before, tagger)):
+            undone = undone + 1 if before is not None and same_weights(before, tagger) else 0
+            if before is not None and undone > stage.patience:
                 break
 
 
@@ -153,9 +154,7 @@ def length_for(stage: StageSettings, training: TrainingSettings, batches: Stream
     if stage.updates is not None:
         return training.model_copy(update={"updates": stage.updates})
     if stage.epochs is not None:
-        passes = training.model_copy(update={"epochs": stage.epochs, "updates": None})
-        updates = passes.updates_for(batches.epoch_length)
-        return passes.model_copy(update={"updates": min(updates, training.updates or updates)})
+        return some_passes(training, stage.epochs, batches)
     return training if stage.share == 1 else shortened(training, stage.share, batches)
 
 

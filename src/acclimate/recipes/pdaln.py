@@ -28,7 +28,7 @@ from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabiliti
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights, unlabelled
+from acclimate.recipes.recipe import Plan, Recipe, chooses, evaluated_often, same_weights, some_passes, unlabelled
 from acclimate.settings import Settings, UsageError
 from acclimate.training.settings import Schedule, TrainingSettings, completed
 from acclimate.training.stage import Stage, Watch
@@ -228,7 +228,7 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield stage("align", alignment(tagger, plan, edit), batches_of(tagger, plan, plan.source.labelled()), plan.training)
     if not few:
         return
-    patience = Patience(options.patience)
+    undone = 0  # rounds in a row
     for number in range(1, options.rounds + 1):
         teacher = frozen_copy(tagger)
         text, watches = round_text(plan, number)
@@ -238,7 +238,8 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
         terms = teaching(alignment(tagger, plan, edit, number), teacher, plan, updates)
         selector = plan.selector if options.keep_best else None
         yield replace(stage(f"round-{number}", terms, batches, training), selector=selector, watches=watches)
-        if options.keep_best and patience.ends_after(undone=same_weights(teacher, tagger)):
+        undone = undone + 1 if same_weights(teacher, tagger) else 0
+        if options.keep_best and undone > options.patience:
             return
 
 
@@ -317,11 +318,7 @@ def round_training(plan: Plan, batches: Stream) -> TrainingSettings:
     options: PdalnSettings = plan.options
     rate = plan.training.learning_rate
     lower = None if rate is None else options.round_rate * rate
-    passes = {"epochs": options.round_epochs, "updates": None, "learning_rate": lower}
-    training = plan.training.model_copy(update=passes)
-    updates = training.updates_for(batches.epoch_length)
-    most = plan.training.updates
-    training = training.model_copy(update={"updates": updates if most is None else min(updates, most)})
+    training = some_passes(plan.training.model_copy(update={"learning_rate": lower}), options.round_epochs, batches)
     return evaluated_often(training, batches, ROUND_EVALUATIONS) if chooses(plan) else training
 
 

@@ -130,18 +130,6 @@ def has_other_labels(source: Corpus, target_labelled: Corpus) -> bool:
     return target_labelled.kind != source.kind or not set(target_labelled.labels) <= set(source.labels)
 
 
-class Patience:
-    """How many rounds in a row may be undone before the rounds end."""
-
-    def __init__(self, rounds: int) -> None:
-        self.rounds = rounds
-        self.undone = 0  # in a row, by now
-
-    def ends_after(self, undone: bool) -> bool:
-        self.undone = self.undone + 1 if undone else 0
-        return self.undone > self.rounds
-
-
 def chooses(plan: Plan) -> bool:
     """Whether a selector compares the states of a stage."""
     return plan.selector is not None and not plan.selector.is_blind
@@ -158,6 +146,13 @@ def evaluated_often(training: TrainingSettings, batches: Stream, evaluations: in
     every = min(usual, max(1, training.updates_for(batches.epoch_length) // evaluations))
     patience = None if training.patience is None else math.ceil(training.patience * usual / every)
     return training.model_copy(update={"evaluate_every": every, "patience": patience})
+
+
+def some_passes(training: TrainingSettings, epochs: float, batches: Stream) -> TrainingSettings:
+    """The same with so many passes, and never more updates than before."""
+    passes = training.model_copy(update={"epochs": epochs, "updates": None})
+    updates = passes.updates_for(batches.epoch_length)
+    return passes.model_copy(update={"updates": min(updates, training.updates or updates)})
 
 
 def shortened(training: TrainingSettings, share: float, batches: Stream) -> TrainingSettings:

@@ -9,7 +9,6 @@ from typing import Any
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.sources import sizes_of
-from acclimate.evaluation.significance import SURE
 from acclimate.model.card import About, code, codes, escaped, table, tagger_card
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import START
@@ -179,20 +178,11 @@ def _limits(tagger: Tagger, task: Task, outcome: Outcome) -> str:
 
 
 def _gain(outcome: Outcome) -> str:
-    change, advice = outcome.target, outcome.advice
-    if advice is None:
+    if outcome.advice is None:
         return "Nothing was adapted: there is no other tagger to compare it with."
-    if change is None or change.comparison is None:
-        return "Nobody measured whether adapting helped: there were no labelled test sentences of the target."
-    if outcome.reservation is not None:
+    if outcome.target is not None and outcome.reservation is not None:
         return escaped(outcome.reservation.why)
-    if change.comparison.larger_p > SURE:
-        return (
-            "It is not clear: by chance alone, other test sentences could turn it round. That says neither that "
-            "adapting helped nor that it did not."
-        )
-    fell = change.comparison.difference < 0
-    return f"The target score {'fell: use the tagger before' if fell else 'rose'} clearly, with one seed."
+    return escaped(f"Use the tagger {outcome.advice.tagger}: {outcome.advice.why}. That is one seed.")
 
 
 def _citation(outcome: Outcome, settings: RunSettings) -> str:

@@ -257,7 +257,8 @@ def _alone(job: _Job, tagger: Tagger) -> Outcome:
     tagger.eval()
     tagger.drop_source_heads()
     predicted = {"target": (None, predict_all(tagger, {"target": job.task.target_test}).get("target"))}
-    return job.outcome(tagger, stages, (), selector=ready.selector.name, before=None, predicted=predicted)
+    selector = ready.selector.name
+    return job.outcome(tagger, stages, (), selector=selector, own_stages=stages, before=None, predicted=predicted)
 
 
 def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Baseline, look: Look) -> Outcome:
@@ -270,7 +271,7 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Baseline
     make = recipe.remodel(plain, plan)
     plain, stages = _baseline(job, plain, bool(make), start, given, is_first)
     before = after = predict_all(plain, tests)
-    plain_stages, own = len(stages), list[dict[str, Any]]()
+    own = list[dict[str, Any]]()
     if not is_first:
         look("before", plain, {})
         if recipe.starts_from_baseline:
@@ -294,8 +295,7 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Baseline
         selector=(own or stages)[-1]["selector"],
         source=changes["source"],
         target=changes["target"],
-        plain_stages=plain_stages,
-        needs_plain_stages=is_first or recipe.starts_from_baseline,
+        own_stages=[*stages, *own] if is_first or recipe.starts_from_baseline else own,
         learnt=ready.learnt,
         before=ready.first.name,
         make=make,
