@@ -69,15 +69,13 @@ def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     normalise_for_noise(tagger, plan)
     number = 0
     for stage in options.stages:
-        undone = 0  # rounds in a row
         for name in round_names(stage):
             made = made_stage(name, stage, tagger, plan, number)
             before = frozen_copy(tagger) if stage.keep_best else None  # made_stage may have changed the heads
             yield made
             number += 1
-            undone = undone + 1 if before is not None and same_weights(before, tagger) else 0
-            if before is not None and undone > stage.patience:
-                break
+            if before is not None and same_weights(before, tagger):
+                break  # the round was undone
 
 
 def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
@@ -181,7 +179,7 @@ def _weight(weight: float, schedule: Schedule | None) -> float | Schedule:
 # settings of a stage that its domain tuning sets itself or does not know
 NOT_IN_TUNING = (
     *("learns", "beside", "separate_heads", "updates", "epochs", "share", "learning_rate"),
-    *("keep_best", "patience", "evaluations", "to_the_end"),
+    *("keep_best", "evaluations", "to_the_end"),
 )
 
 

@@ -294,9 +294,7 @@ class StageSettings(Settings):
     rounds: int = Field(1, ge=1)
     """Number of times to repeat the stage, each time with a new teacher and newly created texts."""
     keep_best: bool = False
-    """Undo a round that does not improve the selector's score."""
-    patience: int = Field(0, ge=0)
-    """With keep_best: number of undone rounds in a row to tolerate; one more ends the rounds. 0: stop at the first."""
+    """Undo a round that does not improve the selector's score; no other round follows it."""
     evaluations: int | None = Field(None, ge=1)
     """Minimum number of evaluations by the selector in each round; null: as often as in the rest of the run."""
     to_the_end: bool = False

@@ -124,8 +124,8 @@ def add_start(folder: Path, fingerprint: Mapping[str, Any]) -> None:
 
 def damaged(folder: Path) -> InputError:
     return InputError(
-        f"damaged: it does not say what the run there was begun with. Remove {folder / TRAINING} to start anew, or "
-        f"choose another folder ({argument('out')}).",
+        f"damaged: it does not say what the run there was begun with. Remove {folder / TRAINING}, or pass --overwrite "
+        f"to start anew; or choose another folder ({argument('out')}).",
         file=folder / TRAINING / RUN,
     )
 
@@ -229,7 +229,8 @@ def locked(folder: str | Path) -> Iterator[None]:
     if not is_main_process() or _held.get(known) == threading.get_ident():
         yield
         return
-    made = _made(folder)
+    made = [place for place in (folder, *folder.parents) if not place.exists()]  # the innermost first
+    folder.mkdir(parents=True, exist_ok=True)
     file = _opened(folder)
     _held[known] = threading.get_ident()
     try:
@@ -258,13 +259,6 @@ def in_locked_folder(work: Callable[P, R]) -> Callable[P, R]:
             return work(*given, **named)
 
     return locked_work
-
-
-def _made(folder: Path) -> list[Path]:
-    """Make the folder; returns what was made, the innermost first."""
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return made
 
 
 def _opened(folder: Path) -> IO[str] | None:
@@ -334,9 +328,5 @@ def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) 
         (folder / TRAINING / RUN).unlink(missing_ok=True)  # nothing would be lost
         return False
     if state_of(folder, fingerprint) == "damaged":
-        raise InputError(
-            f"damaged: it does not say what the unfinished run there was begun with. Choose another {out}, or pass "
-            "--overwrite to start anew.",
-            file=folder / TRAINING / RUN,
-        )
+        raise damaged(folder)
     return True

@@ -27,7 +27,7 @@ from acclimate.recipes.recipe import Recipe
 from acclimate.runs.budget import Budget
 from acclimate.runs.card import run_card
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
-from acclimate.runs.folder import add_start, begin, damaged, in_locked_folder, state_of
+from acclimate.runs.folder import add_start, begin, in_locked_folder
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Change, Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
@@ -159,9 +159,12 @@ def train_run(
     tagger = ready.tagger
     start = start_fingerprint(tagger, ready)
     if folder is not None:
-        job.folder = Path(folder) / TRAINING
-        if is_main_process():
-            _take(Path(folder), {**known, "start": start}, overwrite)
+        folder = Path(folder)
+        job.folder = folder / TRAINING
+        if is_main_process() and is_begun(folder) and not overwrite:
+            add_start(folder, {**known, "start": start})
+        elif is_main_process():
+            begin(folder, {**known, "start": start}, overwrite)
     began(ready)
     tagger.seen = ready.seen
     shown = look if look is not None and is_main_process() else lambda when, seen, siblings: None
@@ -170,15 +173,6 @@ def train_run(
     outcome = replace(outcome, seconds=time.monotonic() - job.started + sum(job.earlier))
     tagger.card = run_card(outcome, task, settings)
     return outcome
-
-
-def _take(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> None:
-    if not overwrite and is_begun(folder):
-        if state_of(folder, {}) == "damaged":
-            raise damaged(folder)
-        add_start(folder, fingerprint)
-    else:
-        begin(folder, fingerprint, overwrite)
 
 
 @dataclass
