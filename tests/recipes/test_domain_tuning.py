@@ -20,7 +20,7 @@ from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, DomainTuning, domain_tuning, tuning_stage
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.tuning_text import StoredText, TextFiles, cut, evenly, held_out, packed, read_text, tuning_text
+from acclimate.recipes.tuning_text import StoredText, TextFiles, cut, evenly, held_out, in_memory, packed, tuning_text
 from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings, domain_tune
 from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError, UsageError, complete, load_yaml
@@ -225,7 +225,7 @@ def test_several_files_of_text_are_all_the_target(text: Path, bert: str, tmp_pat
     more.write_text("\n".join(f"Oslo {number}" for number in range(50)), encoding="utf-8")
     given: dict[str, Any] = {"source": str(source), "epochs": 1.0, "updates": None, "rows_per_batch": 1}
     given |= {"masking": "random", "held_out": 0.0, "packed": False}
-    size = len(read_text([str(text)]))
+    size = len(in_memory(TextFiles((str(text),))))
     settings = settings_for(text, bert, **given)
     joined = domain_tune(settings.model_copy(update={"text": (str(text), str(more))}), tmp_path / "joined")
     beside = domain_tune(settings.model_copy(update={"extra": (str(more),)}), tmp_path / "beside")

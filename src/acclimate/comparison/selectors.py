@@ -129,53 +129,41 @@ def require_selectors(names: Sequence[str]) -> None:
             )
 
 
-_VALUES, _ANSWERS = JUDGEMENTS  # files in the folder of a run; the second holds its tags of the target's sample
-
-
 def judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str]) -> None:
-    """Write the values of the selectors for a finished run, and its answers for agreement, into its folder; those that
-    are there are not computed again."""
-    values = _stored(run, _VALUES) or {}
-    missing = [name for name in selectors if name in SELECTORS and name not in values]
-    needs_answers = AGREEMENT in selectors and _stored(run, _ANSWERS) is None
-    if not (missing or needs_answers) or task.target is None:
+    """Write the values of the selectors for a finished run, and its tags of the sample for agreement, into its folder;
+    those that are there are not computed again."""
+    found = _stored(run)
+    missing = [name for name in selectors if name in SELECTORS and name not in found["values"]]
+    needs_tags = AGREEMENT in selectors and "tags" not in found
+    if not (missing or needs_tags) or task.target is None:
         return
     tagger = Tagger.load(run.folder, device_for(run.settings.training))
     seen = Evidence(tagger, task.target.unlabelled(), held_out_source(run, task))
-    if needs_answers:
-        tags = [sentence.tags for sentence in predict(tagger, seen.sample)] or None
-        write_checksummed(run.folder / _ANSWERS, {"kind": tagger.labels.kind, "tags": tags})
-    for name in missing:
-        values[name] = SELECTORS[name](seen)
-    if missing:
-        write_checksummed(run.folder / _VALUES, values)
+    if needs_tags:
+        found |= {"kind": tagger.labels.kind, "tags": [sentence.tags for sentence in predict(tagger, seen.sample)]}
+    found["values"] |= {name: SELECTORS[name](seen) for name in missing}
+    write_checksummed(run.folder / JUDGEMENTS, found)
 
 
 def read_judgements(runs: Sequence[PlannedRun], selectors: Sequence[str]) -> dict[str, dict[str, float | None]]:
     """The stored values of these runs, by their names; None for a selector that gave none."""
-    values = {run.name: _stored(run, _VALUES) or {} for run in runs}
-    if AGREEMENT in selectors:
-        for name, value in _agreement(runs).items():
-            values[name][AGREEMENT] = value
+    stored = {run.name: _stored(run) for run in runs}
+    agreed: Mapping[str, float | None] = {}
+    tagged = {name: found for name, found in stored.items() if found.get("tags")}
+    kinds = {found["kind"] for found in tagged.values()}  # a tagger with the target's labels may have another
+    if AGREEMENT in selectors and len(kinds) == 1:
+        agreed = agreement({name: found["tags"] for name, found in tagged.items()}, kinds.pop())
+    values = {name: {**found["values"], AGREEMENT: agreed.get(name)} for name, found in stored.items()}
     return {run: {name: own.get(name) for name in selectors} for run, own in values.items()}
 
 
-def _agreement(runs: Sequence[PlannedRun]) -> Mapping[str, float | None]:
-    """Of runs with tags of one kind: a tagger with the target's labels may have others."""
-    stored = {run.name: _stored(run, _ANSWERS) or {"tags": None} for run in runs}
-    tagged = {name: content for name, content in stored.items() if content["tags"] is not None}
-    kinds = {content["kind"] for content in tagged.values()}
-    if len(kinds) != 1:
-        return {}
-    return agreement({name: content["tags"] for name, content in tagged.items()}, kinds.pop())
-
-
-def _stored(run: PlannedRun, name: str) -> Any:
-    """None where the file is missing or damaged: then the run is judged once more."""
+def _stored(run: PlannedRun) -> dict[str, Any]:
+    """What was said of the run; nothing where the file is missing or damaged: then the run is judged once more."""
     try:
-        return read_checksummed(run.folder / name)
+        found: dict[str, Any] = read_checksummed(run.folder / JUDGEMENTS)
     except (FileNotFoundError, StorageError):
-        return None
+        return {"values": {}}
+    return found
 
 
 def held_out_source(run: PlannedRun, task: BlindTask) -> Corpus | None:

@@ -44,7 +44,7 @@ from acclimate.settings import UsageError
 from acclimate.spelling import argument
 from acclimate.training.loop import is_main_process
 
-JUDGEMENTS = ("selectors.json", "answers.json")
+JUDGEMENTS = "selectors.json"  # what selectors said of the run
 _MOST_LINES = 12  # of what has changed
 
 State = Literal["new", "begun", "finished", "damaged"]
@@ -100,8 +100,7 @@ def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False)
     if overwrite or state == "damaged":
         shutil.rmtree(folder / MEMBERS, ignore_errors=True)
     if state == "damaged":
-        for name in JUDGEMENTS:
-            (folder / name).unlink(missing_ok=True)
+        (folder / JUDGEMENTS).unlink(missing_ok=True)
         if (folder / MANIFEST).is_file() and not is_begun(folder):
             remove_listed(folder)
     if state != "begun":
