@@ -40,12 +40,10 @@ from acclimate.model.language_model import (
     save_language_model,
 )
 from acclimate.model.storage import (
+    MANIFEST,
     StorageError,
     atomic_folder,
-    forget_checksums,
-    has_checksum,
-    require_unchanged,
-    write_checksums,
+    verify,
 )
 from acclimate.runs.fingerprint import encoder_digest, file_digest
 from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
@@ -98,7 +96,7 @@ pieces of {files}. {measured} `settings.yaml` holds every setting, `report.json`
 
 
 _STAGE = "masked-words"
-_PIECES = {training_text: "text.pieces", held_out_text: "held-out.pieces"}  # files of each text in pieces
+_PIECES = "pieces"  # the folder of the text in pieces
 
 
 class MaskSettings(Settings):
@@ -202,9 +200,7 @@ def pretrain(
         }
         save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
         finish(out)
-        forget_checksums(training, *_PIECES.values())
-        for name in _PIECES.values():
-            (training / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again
+        shutil.rmtree(training / _PIECES, ignore_errors=True)  # as large as the text itself
     engine.wait_for_everyone()
     return done
 
@@ -275,9 +271,9 @@ def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:
 def _prepare(
     settings: PretrainSettings, training: Path, tell: Callable[[str], None]
 ) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Tokenizer and pieces, on disk already or made now."""
+    """Tokenizer, and training and held-out text in pieces, on disk already or made now."""
     choice = TextChoice(settings.held_out, settings.case_noise, settings.seed)
-    folder = training / "tokenizer"
+    folder, place = training / "tokenizer", training / _PIECES
     if not folder.is_dir():
         with atomic_folder(folder) as aside:
             _tokenizer(settings, choice, tell).save_pretrained(aside)
@@ -285,31 +281,24 @@ def _prepare(
     if tokenizer.mask_token_id is None or tokenizer.sep_token_id is None:
         name = settings.start or settings.tokenizer
         raise UsageError(f"The tokenizer {name} has no [MASK] or no [SEP]: a masked language model needs both.")
-    found = []
-    for text, name in _PIECES.items():
-        place = training / name
-        if not _is_cut(place, tell):
-            tell(f"cutting the {'text' if text is training_text else 'held-out text'} into pieces")
-            aside = place.with_suffix(".part")
-            write_pieces(text(settings.text, choice), tokenizer, aside)
-            aside.replace(place)
-            write_checksums(training, place.name)
-        found.append(read_pieces(place, len(tokenizer)))
-    if not len(found[0]):
+    if not _is_whole(place, tell):
+        tell("cutting the text into pieces")
+        with atomic_folder(place) as aside:
+            write_pieces(training_text(settings.text, choice), tokenizer, aside / "text.pieces")
+            write_pieces(held_out_text(settings.text, choice), tokenizer, aside / "held-out.pieces")
+    text, held_out = (read_pieces(place / f"{name}.pieces", len(tokenizer)) for name in ("text", "held-out"))
+    if not len(text):
         raise InputError(f"no text in {', '.join(settings.text)}.")
-    return tokenizer, found[0], found[1]
+    return tokenizer, text, held_out
 
 
-def _is_cut(place: Path, tell: Callable[[str], None]) -> bool:
-    """Whether the pieces stand there, whole. What was cut off, or changed since, is cut again."""
-    if not place.is_file() or not has_checksum(place):
-        return False
+def _is_whole(place: Path, tell: Callable[[str], None]) -> bool:
+    """Whether the pieces are there. What was cut off, or changed since, is cut again."""
     try:
-        require_unchanged(place)
+        return (place / MANIFEST).is_file() and bool(verify(place))
     except StorageError as damage:
         tell(f"{damage} The text is cut into pieces again.")
         return False
-    return True
 
 
 def _tokenizer(settings: PretrainSettings, choice: TextChoice, tell: Callable[[str], None]) -> Any:
