@@ -41,7 +41,7 @@ from acclimate.runs.run import PlannedRun, finish_run, working_alone
 from acclimate.runs.settings import CommitteeSettings, RunSettings
 from acclimate.runs.task import BlindTask, StudentTask, Task
 from acclimate.runs.train import train_run
-from acclimate.settings import GREATEST_SEED, UsageError, complete
+from acclimate.settings import GREATEST_SEED, UsageError
 from acclimate.spelling import argument, count
 from acclimate.training.loop import device_for
 from acclimate.training.stage import DevelopmentScore
@@ -143,8 +143,12 @@ def planned_members(settings: RunSettings, options: CommitteeSettings, folder: P
 
 def _settings(settings: RunSettings, recipe: str, seed: int) -> RunSettings:
     given = settings.options if recipe == settings.recipe else {}
-    options = complete(find_recipe(recipe).options, given, where=f"options of recipe {recipe}")
-    changed = {"recipe": recipe, "seed": seed, "options": options.model_dump(mode="json")}
+    options = find_recipe(recipe).complete(given).model_dump(mode="json")
+    return _plain(settings, recipe=recipe, seed=seed, options=options)
+
+
+def _plain(settings: RunSettings, **changed: Any) -> RunSettings:
+    """The settings of one run without a committee, with changes."""
     return RunSettings(**{name: getattr(settings, name) for name in RunSettings.model_fields} | changed)
 
 
@@ -212,9 +216,8 @@ def student_of(task: Task, settings: RunSettings, text: Corpus) -> tuple[Student
     corpora = {name: getattr(task, name) for name in ("target", "target_labelled", "target_dev", "target_test")}
     learnt = (gold + text).renamed(task.source.name)
     own = StudentTask(learnt, dev, task.source_test, **corpora, watch=task.watch, gold=gold)
-    plainly = {"recipe": LA_DTL.name, "options": {"weight": 0}} if task.target_labelled else {"recipe": BASELINE.name}
-    changed = {"options": {}, **plainly, "select": select, "train_on_dev": False}
-    return own, RunSettings(**{name: getattr(settings, name) for name in RunSettings.model_fields} | changed)
+    recipe, options = (LA_DTL, {"weight": 0}) if task.target_labelled else (BASELINE, {})
+    return own, _plain(settings, recipe=recipe.name, options=options, select=select, train_on_dev=False)
 
 
 def teach(lesson: Lesson, task: Task, settings: RunSettings, folder: Path | None = None, **how: Any) -> Outcome:

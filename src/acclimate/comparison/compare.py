@@ -14,7 +14,6 @@ from acclimate.comparison.scheduler import (
     Job,
     make_all,
     plan_runs,
-    require_scorable_test,
     with_baseline,
 )
 from acclimate.comparison.selectors import (
@@ -28,7 +27,7 @@ from acclimate.comparison.tables import MATERIAL, write_material, write_tables
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
-from acclimate.inference.predict import require_spans
+from acclimate.inference.predict import require_scorable, require_spans
 from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE, find_recipe
@@ -92,7 +91,9 @@ def compare(
     require_same_data(out, blind.fingerprints)
     _tell_states(runs, blind, tell)
     require_spans(test, task.source_test)
-    require_scorable_test(test, names, blind)
+    if test is not None and test.is_labelled:
+        for name in names:
+            require_scorable(blind.labels_for(name), test)
     threads = 1 if executor is not None or jobs > 1 else None
     by_folder = {run.folder: run.name for run in runs}
     work = [

@@ -13,12 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.processes import CONTEXT, processes
 from acclimate.evaluation.table import duration
 from acclimate.inference.loading import visible_gpus
-from acclimate.inference.predict import require_scorable
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
@@ -26,7 +24,7 @@ from acclimate.recipes.recipe import Recipe, has_other_labels
 from acclimate.runs.prepare import missing_data
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings, SharedSettings
-from acclimate.runs.task import BlindTask, Task
+from acclimate.runs.task import Task
 from acclimate.settings import SettingsError, UsageError, complete, require_seed
 from acclimate.spelling import describe_failure
 from acclimate.training.run import Diverged
@@ -75,37 +73,19 @@ def plan_runs(
         obstacle = obstacle_for(find_recipe(name), task, settings[name].tagger.encoder)
         if obstacle:
             raise UsageError(obstacle)
-    baseline = settings.get(BASELINE.name)
-    ordered = sorted(recipes, key=lambda name: name != BASELINE.name)
-    return [
-        PlannedRun(
-            settings[name].model_copy(update={"seed": seed}),
-            folder_of(out, name, seed),
-            folder_of(out, BASELINE.name, seed) if name != BASELINE.name and _alike(baseline, settings[name]) else None,
-        )
-        for seed in seeds
-        for name in ordered
-    ]
+    runs, baseline = [], settings.get(BASELINE.name)
+    for seed in seeds:
+        shared_folder = out / "runs" / BASELINE.name / f"seed-{seed}"
+        for name in sorted(recipes, key=lambda name: name != BASELINE.name):
+            own, folder = settings[name].model_copy(update={"seed": seed}), out / "runs" / name / f"seed-{seed}"
+            shares = name != BASELINE.name and baseline is not None and _like(settings[name], baseline) == baseline
+            runs.append(PlannedRun(own, folder, shared_folder if shares else None))
+    return runs
 
 
-def folder_of(out: Path, recipe: str, seed: int) -> Path:
-    """Of one run of a comparison."""
-    return out / "runs" / recipe / f"seed-{seed}"
-
-
-def require_scorable_test(test: Corpus | None, recipes: Sequence[str], task: BlindTask) -> None:
-    """Refuse gold tags that the taggers could not be scored on."""
-    if test is not None and test.is_labelled:
-        for recipe in recipes:
-            require_scorable(task.labels_for(recipe), test)
-
-
-def _alike(baseline: RunSettings | None, settings: RunSettings) -> bool:
-    """Whether a baseline under these settings is the one that is there."""
-    if baseline is None:
-        return False
-    own = {"recipe": baseline.recipe, "options": baseline.options}
-    return settings.model_copy(update=own) == baseline
+def _like(settings: RunSettings, baseline: RunSettings) -> RunSettings:
+    """The settings of a baseline that a run would train by itself."""
+    return settings.model_copy(update={"recipe": baseline.recipe, "options": baseline.options})
 
 
 def _settings(recipe: str, shared: SharedSettings, own: Mapping[str, Any]) -> RunSettings:
@@ -114,8 +94,8 @@ def _settings(recipe: str, shared: SharedSettings, own: Mapping[str, Any]) -> Ru
         if name in own:
             raise SettingsError(f"{where}: {name} is not a recipe's own: all recipes are trained with every seed.")
     settings = complete(RunSettings, {**merged(shared.model_dump(), own), "recipe": recipe}, where=where)
-    options = complete(find_recipe(recipe).options, settings.options, where=f"options of recipe {recipe}")
-    return settings.model_copy(update={"options": options.model_dump(mode="json")})
+    options = find_recipe(recipe).complete(settings.options).model_dump(mode="json")
+    return settings.model_copy(update={"options": options})
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

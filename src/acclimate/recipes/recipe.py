@@ -12,7 +12,7 @@ import torch
 from acclimate.data.batches import SOURCE, TARGET, Batches, Joined, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
-from acclimate.settings import Settings
+from acclimate.settings import Settings, complete
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import DevelopmentScore, Selector, Stage
 
@@ -110,6 +110,10 @@ class Recipe:
     # changes the tagger before it learns, and says how; the baseline's tagger is changed in the same way
     remodel: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
     sibling: Sibling | None = None  # of a stage that trains two taggers
+
+    def complete(self, options: Mapping[str, Any]) -> Settings:
+        """Its settings, checked and completed."""
+        return complete(self.options, options, where=f"options of recipe {self.name}")
 
     def trains_target(self, source: Corpus, target_labelled: Corpus | None) -> bool:
         """Whether the tagger is one of the target's own, with the labels of these sentences."""

@@ -41,29 +41,45 @@ from acclimate.training.stage import LastUpdate, Selector, Stage
 
 
 @dataclass(frozen=True)
-class Guard:
+class Agreement:
+    """Scores a tagger by how far its answers to these sentences are those of another tagger, its teacher."""
+
+    answers: Corpus  # the teacher's
+    is_blind: bool = field(default=False, init=False)
+    lowest: float = field(default=0.0, init=False)
+
+    @property
+    def name(self) -> str:
+        return f"agreement with the teacher ({count(len(self.answers), 'sentence')})"
+
+    def __call__(self, tagger: Tagger) -> float:
+        return agreement(self.answers, predict(tagger, self.answers))
+
+    def told(self, score: float) -> str:
+        return f"agreement {100 * score:.2f}"
+
+
+@dataclass(frozen=True)
+class Guard(Agreement):
     """Scores a tagger without labels: the agreement of its answers on lower-cased target text with the first answers on
     the text as it is. 0 for a tagger that has drifted: whose answers on the text as it is no longer agree with the
     first ones."""
 
-    text: Corpus
-    start: Corpus  # the same sentences under the tags of the tagger as it began
+    text: Corpus  # without tags; the answers are those of the tagger as it began
     least: float  # agreement below this is drift
-    is_blind: bool = field(default=False, init=False)
-    lowest: float = field(default=0.0, init=False)
 
     @classmethod
     def of(cls, tagger: Tagger, text: Corpus, least: float) -> Guard:
-        return cls(text, predict(tagger, text), least)
+        return cls(predict(tagger, text), text, least)
 
     @property
     def name(self) -> str:
         return f"steadiness on target text ({count(len(self.text), 'sentence')})"
 
     def __call__(self, tagger: Tagger) -> float:
-        if agreement(self.start, predict(tagger, self.text), by_type=True) < self.least:
+        if agreement(self.answers, predict(tagger, self.text), by_type=True) < self.least:
             return 0.0
-        return agreement(self.start, predict(tagger, self.text.map(lower_cased)))
+        return agreement(self.answers, predict(tagger, self.text.map(lower_cased)))
 
     def told(self, score: float) -> str:
         return f"steadiness {100 * score:.2f}" if score else "drifted"

@@ -17,7 +17,6 @@ from acclimate.recipes.recipe import TUNING_STAGE
 from acclimate.runs.result import Change, Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import StudentTask, Task
-from acclimate.settings import complete
 from acclimate.spelling import count
 
 
@@ -222,7 +221,7 @@ def papers_of(recipe: str, options: Mapping[str, Any], stages: Iterable[str]) ->
     if recipe in _OF_RECIPE:
         return [_OF_RECIPE[recipe]]
     parts = {"compose": _of_composition, "acclimate": _of_acclimate}.get(recipe)
-    found = [] if parts is None else list(parts(complete(RECIPES[recipe].options, options, where=recipe), set(stages)))
+    found = [] if parts is None else list(parts(RECIPES[recipe].complete(options), set(stages)))
     return [paper for paper in PAPERS if paper in found]
 
 

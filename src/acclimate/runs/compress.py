@@ -22,7 +22,7 @@ from acclimate.methods.teachers import Distillation, frozen_copy
 from acclimate.model.card import About, tagger_card
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.source_free import agreement
+from acclimate.recipes.source_free import Agreement
 from acclimate.recipes.tuning_text import held_out
 from acclimate.runs.fingerprint import fingerprint
 from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
@@ -50,25 +50,6 @@ class CompressTrainingSettings(TrainingSettings):
     """Maximum number of words per batch."""
     head_rate: float | None = Field(1.0, gt=0)
     """Learning rate of the output layer, as a factor of the run's; it is the teacher's to begin with."""
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far a student's answers are those of its teacher, on text that it does not learn."""
-
-    answers: Corpus  # the teacher's
-    is_blind: bool = field(default=False, init=False)
-    lowest: float = field(default=0.0, init=False)
-
-    @property
-    def name(self) -> str:
-        return f"agreement with the teacher ({count(len(self.answers), 'sentence')})"
-
-    def __call__(self, student: Tagger) -> float:
-        return agreement(self.answers, predict(student, self.answers))
-
-    def told(self, score: float) -> str:
-        return f"agreement {100 * score:.2f}"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from acclimate.recipes.catalogue import AUTO, find_recipe
 from acclimate.runs.prepare import Preparation
 from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import Task
-from acclimate.settings import complete, differences
+from acclimate.settings import differences
 from acclimate.training.stage import DevelopmentScore
 
 _UNIMPORTANT = {"checkpoint_every", "tensorboard"}  # change no weight
@@ -33,9 +33,7 @@ def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = Fa
     if has_own_tagger:
         values["tagger"] = None
     if settings.recipe != AUTO:
-        kind = find_recipe(settings.recipe).options
-        options = complete(kind, settings.options, where=f"options of recipe {settings.recipe}")
-        values["options"] = options.model_dump(mode="json")
+        values["options"] = find_recipe(settings.recipe).complete(settings.options).model_dump(mode="json")
     labels = task.target_labels
     files = files_read(None if has_own_tagger else settings.tagger, values["options"])
     if settings.recipe.endswith(".py"):

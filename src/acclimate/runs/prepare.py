@@ -20,7 +20,7 @@ from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY, find_recip
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import FittedStart, StudentTask, Task
-from acclimate.settings import UsageError, complete
+from acclimate.settings import UsageError
 from acclimate.spelling import argument, count, either
 from acclimate.training.loop import require_device
 from acclimate.training.settings import completed
@@ -79,7 +79,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
         source,
         _target(task),
         training,
-        complete(chosen.options, settings.options, where=f"options of recipe {chosen.name}"),
+        chosen.complete(settings.options),
         settings.seed,
         {
             name: corpus.unlabelled()
