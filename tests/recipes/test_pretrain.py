@@ -24,6 +24,7 @@ from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
 from acclimate.runs.pretrain import Pretrained, PretrainSettings, pretrain
 from acclimate.settings import UsageError, complete, load_yaml
+from interruptions import StopAt, Stopped
 
 _WORDS = {
     "WHO": ["Anna", "Bob", "Clara", "Farid", "Ingrid", "Joao", "Kemal", "Lucia", "Mirko", "Nadia"],
@@ -183,13 +184,14 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(
 def test_it_does_not_go_on_with_other_text_or_settings(little: Path, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     (out / "training").mkdir(parents=True)
-    pretrain(small(little, updates=1), out)
+    with pytest.raises(Stopped):
+        pretrain(small(little, updates=4), out, StopAt(2))
     with pytest.raises(UsageError, match="begun with other settings or data"):
-        pretrain(small(little, updates=2), out)
+        pretrain(small(little, updates=5), out)
     other = tmp_path / "made-up.txt"
     other.write_text(made_up_text(50_000, seed=1), encoding="utf-8")
     with pytest.raises(UsageError, match="begun with other settings or data"):
-        pretrain(small(little, updates=1).model_copy(update={"text": (str(other),)}), out)
+        pretrain(small(little, updates=4).model_copy(update={"text": (str(other),)}), out)
 
 
 def test_a_tokenizer_of_ones_own_is_used_as_it_is(little: Path, tmp_path: Path, bert: str) -> None:
