@@ -201,12 +201,12 @@ def training_of(tagger: Tagger, plan: Plan) -> TrainingSettings:
 def tunes(tagger: Tagger, plan: Plan) -> bool:
     """Whether hidden words are predicted."""
     options: SourceFreeSettings = plan.options
-    return options.tuning > 0 and len(text_of(plan)[0]) > 0 and is_language_model(tagger)
+    return options.tuning > 0 and len(unlabelled(plan)) > 0 and is_language_model(tagger)
 
 
 def learns_text(tagger: Tagger, plan: Plan) -> bool:
     options: SourceFreeSettings = plan.options
-    return len(text_of(plan)[0]) > 0 and (options.teaching > 0 or tunes(tagger, plan))
+    return len(unlabelled(plan)) > 0 and (options.teaching > 0 or tunes(tagger, plan))
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
@@ -216,10 +216,9 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
             "There is nothing to learn: no target sentence is labelled, and nothing is learnt from the text. Set "
             "options.teaching above 0."
         )
-    warnings = []
-    if len(text_of(plan)[0]) and options.tuning and not is_language_model(tagger):
-        warnings.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
-    return tuple(warnings)
+    if len(unlabelled(plan)) and options.tuning and not is_language_model(tagger):
+        return ("No hidden words are guessed: the language model of this tagger's encoder is not at hand.",)
+    return ()
 
 
 # ------------------------------------------------------------------------------------------- a few labelled sentences

@@ -17,6 +17,7 @@ from acclimate.recipes.recipe import TUNING_STAGE
 from acclimate.runs.result import Change, Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import StudentTask, Task
+from acclimate.settings import flattened
 from acclimate.spelling import count
 
 
@@ -136,8 +137,7 @@ def _training(tagger: Tagger, outcome: Outcome, settings: RunSettings) -> str:
         f"- **Stages**: {', '.join(code(stage['stage']) for stage in outcome.own_stages) or 'none'}; "
         f"{count(updates, 'update')} in all, seed {settings.seed}. State chosen by {escaped(outcome.selector)}.",
     ]
-    given = [f"{key}={value}" for key, value in _flat(settings.options)]
-    if given:
+    if given := list(_options(settings)):
         lines.append(f"- **Options of the recipe**: {codes(given)}.")
     return "## Training\n\n" + "\n".join(lines) + "\n"
 
@@ -152,15 +152,12 @@ def _encoder(tagger: Tagger) -> str:
     )
 
 
-def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def _options(settings: RunSettings) -> Iterator[str]:
     """Names with dots and values; of files only their names."""
-    for key, value in options.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{key}.")
-        else:
-            values = value if isinstance(value, list | tuple) else [value]
-            plain = all(isinstance(each, str | int | float | bool) for each in values)
-            yield f"{above}{key}", " ".join(_last_part(str(each)) for each in values) if plain else "…"
+    for name, value in flattened(settings.options):
+        values = value if isinstance(value, list | tuple) else [value]
+        plain = all(isinstance(each, str | int | float | bool) for each in values)
+        yield f"{name}={' '.join(_last_part(str(each)) for each in values) if plain else '…'}"
 
 
 def _limits(tagger: Tagger, task: Task, outcome: Outcome) -> str:

@@ -131,15 +131,19 @@ def damaged(folder: Path) -> InputError:
 
 def finish(folder: Path) -> None:
     """Remove checkpoints, and the compact form of an older tagger, when all is saved."""
-    form = folder / COMPACT_FORM
-    if (form / MANIFEST).is_file():
-        remove_listed(form)
-        with suppress(OSError):  # something of the user's own is there
-            form.rmdir()
+    remove_saved(folder / COMPACT_FORM)
     training = folder / TRAINING
     (training / RUN).unlink(missing_ok=True)
     for stage in (*training.glob("*/[0-9][0-9]-*"), *training.glob("[0-9][0-9]-*")):
         shutil.rmtree(stage, ignore_errors=True)
+
+
+def remove_saved(folder: Path) -> None:
+    """Remove what was saved there, if anything was."""
+    if (folder / MANIFEST).is_file():
+        remove_listed(folder)
+        with suppress(OSError):  # something of the user's own is there
+            folder.rmdir()
 
 
 def require_unfinished(folder: Path, overwrite: bool, what: str = "run") -> None:

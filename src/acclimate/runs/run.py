@@ -24,16 +24,14 @@ from acclimate.data.problems import InputError
 from acclimate.layout import BEFORE, PREDICTIONS, REPORT, RUN, SIBLINGS
 from acclimate.model.siblings import save_siblings
 from acclimate.model.storage import (
-    MANIFEST,
     atomic_folder,
     read_sealed_json,
     read_tensors,
-    remove_listed,
     require_unchanged,
 )
 from acclimate.model.tagger import Tagger
 from acclimate.runs.fingerprint import run_fingerprint
-from acclimate.runs.folder import State, begin, finish, locked, state_of, stored_fingerprint
+from acclimate.runs.folder import State, begin, finish, locked, remove_saved, state_of, stored_fingerprint
 from acclimate.runs.result import Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task
@@ -143,8 +141,10 @@ def save_run(
         **files,
     }
     assert outcome.tagger is not None
-    if keeps_before:
-        _save_before(folder, outcome.tagger_before)
+    if keeps_before and outcome.tagger_before is not None:
+        outcome.tagger_before.save(folder / BEFORE)
+    elif keeps_before:  # that of an earlier run is removed
+        remove_saved(folder / BEFORE)
     if outcome.siblings or (folder / SIBLINGS).is_dir():  # those of an earlier run are removed
         save_siblings(folder, {name: each.tagger for name, each in outcome.siblings.items()})
     if keeps_tagger:
@@ -170,16 +170,6 @@ def predictions(outcome: Outcome) -> dict[str, Any]:
 
 def _json(content: Any) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False)
-
-
-def _save_before(folder: Path, tagger: Tagger | None) -> None:
-    """Save the tagger "before"; where there is none, remove an older one."""
-    if tagger is not None:
-        tagger.save(folder / BEFORE)
-    elif (folder / BEFORE / MANIFEST).is_file():
-        remove_listed(folder / BEFORE)
-        with suppress(OSError):  # something of the user's own is there
-            (folder / BEFORE).rmdir()
 
 
 @contextmanager
