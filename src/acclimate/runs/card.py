@@ -20,6 +20,21 @@ from acclimate.runs.task import StudentTask, Task
 from acclimate.settings import flattened
 from acclimate.spelling import count
 
+# the papers, by their keys in papers.bib
+PAPERS = {
+    "mlm4uda": "vu-etal-2020-effective",
+    "mat": "chen-etal-2020-enhance",
+    "mslm": "abaho-etal-2024-improving",
+    "pdaln": "zhang-etal-2021-pdaln",
+    "datnet": "zhou-etal-2021-dual",
+}
+_OF_RECIPE = {"adversarial-masking": "mlm4uda", "mat": "mat", "mslm": "mslm", "pdaln": "pdaln", "datnet": "datnet"}
+_OF_OBJECTIVE = {
+    "mat": "mat",
+    "discriminator": "datnet",
+    **dict.fromkeys(("sentence-mmd", "word-mmd", "contrast", "distillation"), "pdaln"),
+}
+
 
 def run_card(outcome: Outcome, task: Task, settings: RunSettings) -> str:
     """What the run's tagger was made from, how good it is, and what it is not good for."""
@@ -189,22 +204,6 @@ def _citation(outcome: Outcome, settings: RunSettings) -> str:
     whose = "The recipe comes from this paper" if len(papers) == 1 else "Parts of the recipe come from these papers"
     entries = "\n".join(bibtex(paper) for paper in papers)
     return f"\n## Cite\n\n{whose}:\n\n```bibtex\n{entries}\n```\n"
-
-
-# the papers, by their keys in papers.bib
-PAPERS = {
-    "mlm4uda": "vu-etal-2020-effective",
-    "mat": "chen-etal-2020-enhance",
-    "mslm": "abaho-etal-2024-improving",
-    "pdaln": "zhang-etal-2021-pdaln",
-    "datnet": "zhou-etal-2021-dual",
-}
-_OF_RECIPE = {"adversarial-masking": "mlm4uda", "mat": "mat", "mslm": "mslm", "pdaln": "pdaln", "datnet": "datnet"}
-_OF_OBJECTIVE = {
-    "mat": "mat",
-    "discriminator": "datnet",
-    **dict.fromkeys(("sentence-mmd", "word-mmd", "contrast", "distillation"), "pdaln"),
-}
 
 
 def bibtex(paper: str) -> str:
