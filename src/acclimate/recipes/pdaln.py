@@ -83,7 +83,7 @@ def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
     """Synonyms from the files that are named, or else from the vectors that the encoder began with."""
     options: EditSettings = plan.options
     words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
-    if is_named(options):
+    if named_sources(options):
         return open_synonyms(options.synonyms, options.wordnet, options.vectors, words)
     if not knows_synonyms(tagger, options):
         raise UsageError(
@@ -99,11 +99,16 @@ def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
 def knows_synonyms(tagger: Tagger, options: EditSettings) -> bool:
     """Whether there are synonyms: files, or vectors that the encoder began with."""
     encoder = tagger.encoder
-    return is_named(options) or not isinstance(encoder, CharacterCnnLstm) or encoder.settings.vectors is not None
+    return (
+        bool(named_sources(options))
+        or not isinstance(encoder, CharacterCnnLstm)
+        or encoder.settings.vectors is not None
+    )
 
 
-def is_named(options: EditSettings) -> bool:
-    return (options.synonyms, options.wordnet, options.vectors) != (None, None, None)
+def named_sources(options: EditSettings) -> list[str]:
+    """The settings that name a source of synonyms."""
+    return [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
 
 
 def only_deletes(tagger: Tagger, options: ContrastSettings) -> bool:
@@ -379,7 +384,7 @@ def check_anchors(plan: Plan) -> None:
 def check_edits(tagger: Tagger, plan: Plan) -> None:
     """Refuse files of synonyms that cannot be read or would not be used."""
     options: PdalnSettings = plan.options
-    named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
+    named = named_sources(options)
     if named and (options.edits == "deletion" or options.contrast == 0):
         raise UsageError(f"options.{named[0]} has no effect with options.edits=deletion or options.contrast=0.")
     if options.contrast == 0:

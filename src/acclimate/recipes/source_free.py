@@ -138,7 +138,7 @@ def source_free(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: SourceFreeSettings = plan.options
     few, (text, watched) = plan.target.labelled(), text_of(plan)
     if len(few):
-        yield from learn_labels(tagger, plan, few, options.labelled_updates, options.share)
+        yield from learn_labels(tagger, plan, few)
     if not learns_text(tagger, plan):
         return
     objectives: dict[str, Objective] = {}
@@ -232,12 +232,12 @@ DEFAULT_SHARE = 0.5
 Weights = dict[str, Tensor]
 
 
-def learn_labels(tagger: Tagger, plan: Plan, few: Corpus, least_updates: int, share: float | None) -> Iterator[Stage]:
-    """The stages of fine-tuning. Afterwards the tagger has the weights at `share` of the way; None: a chosen share."""
-    start, how = weights_of(tagger), "as options.share says"
+def learn_labels(tagger: Tagger, plan: Plan, few: Corpus) -> Iterator[Stage]:
+    """The stages of fine-tuning. Afterwards the tagger has the weights at the share of the way that is set or chosen."""
+    start, share, how = weights_of(tagger), plan.options.share, "as options.share says"
     if share is None and not chooses_for_target(plan):
-        share, how = yield from cross_validated(tagger, plan, few, least_updates)
-    yield fine_tuning(tagger, plan, few, least_updates, "labels")
+        share, how = yield from cross_validated(tagger, plan, few)
+    yield fine_tuning(tagger, plan, few, "labels")
     end = weights_of(tagger)
     if share is None:
         assert plan.selector is not None
@@ -248,16 +248,14 @@ def learn_labels(tagger: Tagger, plan: Plan, few: Corpus, least_updates: int, sh
     plan.remarks.append(f"The weights went {share:.0%} of the way from the start to what {labels} teach: {how}.")
 
 
-def cross_validated(
-    tagger: Tagger, plan: Plan, few: Corpus, least_updates: int
-) -> Generator[Stage, None, tuple[float, str]]:
+def cross_validated(tagger: Tagger, plan: Plan, few: Corpus) -> Generator[Stage, None, tuple[float, str]]:
     """The share after which each fold is tagged best by what was learnt from the others, and how it was chosen."""
     if len(few) < FEWEST:
         return DEFAULT_SHARE, f"fewer than {FEWEST} sentences are too few to choose"
     start = weights_of(tagger)
     tallies = dict.fromkeys(SHARES, Tally())
     for number, (learnt, fold) in enumerate(folds(few, FOLDS, plan.seed), 1):
-        yield fine_tuning(tagger, plan, learnt, least_updates, f"fold-{number}")
+        yield fine_tuning(tagger, plan, learnt, f"fold-{number}")
         for share in interpolated(tagger, start):
             tallies[share] += score(fold, predict(tagger, fold)).span
         tagger.load_state_dict(start)
@@ -271,9 +269,9 @@ def best_of(scores: Mapping[float, float]) -> float:
     return max(SHARES, key=lambda share: scores[share])
 
 
-def fine_tuning(tagger: Tagger, plan: Plan, few: Corpus, least_updates: int, name: str) -> Stage:
+def fine_tuning(tagger: Tagger, plan: Plan, few: Corpus, name: str) -> Stage:
     batches = plan.batches(tagger, {SOURCE: few})
-    training = long_enough(plan.training, batches.epoch_length, least_updates)
+    training = long_enough(plan.training, batches.epoch_length, plan.options.labelled_updates)
     rate = RATE * (training.learning_rate or default_learning_rate(tagger))
     training = training.model_copy(update={"learning_rate": rate})
     return Stage(name, {"tag": Tagging()}, batches, training, selector=LastUpdate())
