@@ -233,7 +233,7 @@ Weights = dict[str, Tensor]
 
 
 def learn_labels(tagger: Tagger, plan: Plan, few: Corpus) -> Iterator[Stage]:
-    """The stages of fine-tuning. Afterwards the tagger has the weights at the share of the way that is set or chosen."""
+    """The stages of fine-tuning. Afterwards the tagger has gone the share of the way that is set or chosen."""
     start, share, how = weights_of(tagger), plan.options.share, "as options.share says"
     if share is None and not chooses_for_target(plan):
         share, how = yield from cross_validated(tagger, plan, few)
