@@ -131,13 +131,13 @@ def planned_members(settings: RunSettings, options: CommitteeSettings, folder: P
     """The tagger "before", where no member is that, and all members."""
     recipes = options.recipes or (settings.recipe,)
     before = PlannedRun(_settings(settings, BASELINE.name, settings.seed), folder / MEMBERS / BEFORE)
-    members = []
-    for number in range(options.members):
-        recipe = recipes[number % len(recipes)]
-        own = _settings(settings, recipe, settings.seed + STRIDE * number)
-        shares = recipe != BASELINE.name and not find_recipe(recipe).starts_from_baseline
-        place = folder / MEMBERS / str(number + 1)
-        members.append(PlannedRun(own, place, before.folder if shares else None))
+    members = [
+        PlannedRun(
+            _settings(settings, recipes[number % len(recipes)], settings.seed + STRIDE * number),
+            folder / MEMBERS / str(number + 1),
+        )
+        for number in range(options.members)
+    ]
     return members if members[0].recipe == BASELINE.name else [before, *members]
 
 
