@@ -40,7 +40,7 @@ def run_card(outcome: Outcome, task: Task, settings: RunSettings) -> str:
     """What the run's tagger was made from, how good it is, and what it is not good for."""
     tagger = outcome.tagger
     assert tagger is not None
-    sections = (_scores(outcome), _data(task, outcome), _training(tagger, outcome, settings))
+    sections = (_scores(outcome), _data(task), _training(tagger, outcome, settings))
     about = About(
         summary=_summary(task, outcome),
         sections="".join(f"\n{section}" for section in sections if section),
@@ -101,9 +101,9 @@ def _before(outcome: Outcome) -> str:
     return f"the same tagger by recipe {code(outcome.before or '')}, not adapted"
 
 
-def _data(task: Task, outcome: Outcome) -> str:
+def _data(task: Task) -> str:
     rows = []
-    for part, corpus, labels in _corpora(task, outcome):
+    for part, corpus, labels in _corpora(task):
         rows.append((part, escaped(name_of(corpus)), labels, f"{len(corpus):,}", f"{corpus.word_count:,}"))
     note = (
         "Given labels stood in the corpus: whether people gave them and how carefully, its own description must say. "
@@ -112,7 +112,7 @@ def _data(task: Task, outcome: Outcome) -> str:
     return f"## Data\n\n{table(('part', 'corpus', 'labels', 'sentences', 'words'), rows, right=2)}\n{note}\n"
 
 
-def _corpora(task: Task, outcome: Outcome) -> Iterator[tuple[str, Corpus, str]]:
+def _corpora(task: Task) -> Iterator[tuple[str, Corpus, str]]:
     gold = task.gold_source
     names = sizes_of(gold) if len(sizes_of(gold)) > 1 else {}
     for name in names:
