@@ -259,17 +259,11 @@ class FeatureKeeper:
 
     def as_dict(self) -> dict[str, Any]:
         """The points by their words; the numbers go to a file of their own."""
-        names = {name: corpus.name for name, corpus in self.corpora.items()}
+        about = {"names": {name: corpus.name for name, corpus in self.corpora.items()}, "problem": self.problem}
         points = next(iter(self.found.values()), None)
         if points is None:
-            return {"names": names, "problem": self.problem}
-        return {
-            "names": names,
-            "domains": points.domains,
-            "words": points.labels,
-            "sentences": points.sentences,
-            "problem": self.problem,
-        }
+            return about
+        return {**about, "domains": points.domains, "words": points.labels, "sentences": points.sentences}
 
     def files(self) -> dict[str, bytes]:
         """The numbers, as a file to be saved with the tagger; none where nothing could be measured."""
