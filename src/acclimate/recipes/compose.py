@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.methods.augmentation.anchors import Anchored
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
 from acclimate.methods.teachers import frozen_copy
@@ -15,10 +16,9 @@ from acclimate.model.encoders.layers import Normalise
 from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import most_confident
 from acclimate.recipes.compose_parts import (
-    LABELLED,
     OBJECTIVES,
-    TEXTS,
     Built,
     ComposeSettings,
     DiscriminatorTermSettings,
@@ -26,10 +26,6 @@ from acclimate.recipes.compose_parts import (
     StageSettings,
     Term,
     WordMmdSettings,
-    anchored,
-    beside_of,
-    learns_of,
-    reads_beside,
     round_names,
     sides_of,
 )
@@ -39,7 +35,7 @@ from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
 from acclimate.recipes.mslm import MslmSettings, entity_stage
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
-from acclimate.recipes.pdaln import ONLY_DELETION, ContrastSettings, check_mu, edit_for, only_deletes
+from acclimate.recipes.pdaln import ONLY_DELETION, ContrastSettings, check_mu, edit_for, exchanged, only_deletes
 from acclimate.recipes.recipe import (
     Plan,
     Recipe,
@@ -53,6 +49,51 @@ from acclimate.recipes.recipe import (
 from acclimate.settings import UsageError
 from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage, Watch
+
+StageText = tuple[Corpus, tuple[Watch, ...]]
+"""Text of a stage, and what notes in the record how it was made."""
+
+Text = Callable[[Tagger, Plan, StageSettings, int], StageText]
+
+
+def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
+    """Sentences of both domains with entities of the other one."""
+    made = exchanged(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
+    return made.corpus, (Anchored(made.variants),)
+
+
+TEXTS: dict[str, Text] = {
+    "source": lambda tagger, plan, stage, number: (plan.source.labelled(), ()),
+    "target": lambda tagger, plan, stage, number: (unlabelled(plan), ()),
+    "target-labelled": lambda tagger, plan, stage, number: (plan.target.labelled(), ()),
+    "pseudo-labelled": lambda tagger, plan, stage, number: (most_confident(tagger, plan.target, stage.keep), ()),
+    "anchors": anchored,
+}
+LABELLED = set(TEXTS) - {"target"}  # those that have tags
+
+
+def learns_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
+    """The `learns` texts; MSLM's default is all that is labelled."""
+    if stage.learns is not None:
+        return stage.learns
+    few = stage.mslm is not None and len(plan.target.labelled())
+    return ("source", "target-labelled") if few else ("source",)
+
+
+def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
+    """The `beside` texts; the default is all target text, if an objective reads it."""
+    if stage.beside is not None:
+        return stage.beside
+    if not any(reads_beside(name, term) for name, term in stage.objectives.items()):
+        return ()
+    texts = (("target-labelled", plan.target.labelled()), ("target", unlabelled(plan)))
+    return tuple(name for name, corpus in texts if len(corpus))
+
+
+def reads_beside(name: str, term: Term) -> bool:
+    """Whether an objective reads the `beside` texts."""
+    needs: frozenset[str] = OBJECTIVES[name].needs
+    return bool(needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
 
 
 def parts() -> dict[str, list[str]]:

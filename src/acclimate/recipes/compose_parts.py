@@ -1,4 +1,4 @@
-"""The parts of a composition by the names people type: objectives, texts, and the settings of a stage.
+"""The parts of a composition by the names people type: objectives, and the settings of a stage.
 
 A new objective is a group of settings, a function and one line in `OBJECTIVES`.
 """
@@ -15,7 +15,6 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
 from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.augmentation.anchors import Anchored
 from acclimate.methods.masked_words import PolicyLoss
 from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
@@ -23,7 +22,6 @@ from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabiliti
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.baselines import most_confident
 from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, MaskingSettings, masked_words, policy_for
 from acclimate.recipes.mat import MaskedNoiseSettings, masked_adversarial
@@ -35,9 +33,8 @@ from acclimate.recipes.pdaln import (
     VirtualNoiseSettings,
     contrast,
     edit_for,
-    exchanged,
 )
-from acclimate.recipes.recipe import Plan, unlabelled
+from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings, complete
 from acclimate.spelling import did_you_mean
 from acclimate.training.settings import Schedule
@@ -389,49 +386,3 @@ class ComposeSettings(Settings):
         if twice is not None:
             raise ValueError(f"two stages are called {twice!r}")
         return tuple(named)
-
-
-StageText = tuple[Corpus, tuple[Watch, ...]]
-"""Text of a stage, and what notes in the record how it was made."""
-
-Text = Callable[[Tagger, Plan, StageSettings, int], StageText]
-
-
-def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
-    """Sentences of both domains with entities of the other one."""
-    made = exchanged(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
-    return made.corpus, (Anchored(made.variants),)
-
-
-TEXTS: dict[str, Text] = {
-    "source": lambda tagger, plan, stage, number: (plan.source.labelled(), ()),
-    "target": lambda tagger, plan, stage, number: (unlabelled(plan), ()),
-    "target-labelled": lambda tagger, plan, stage, number: (plan.target.labelled(), ()),
-    "pseudo-labelled": lambda tagger, plan, stage, number: (most_confident(tagger, plan.target, stage.keep), ()),
-    "anchors": anchored,
-}
-LABELLED = set(TEXTS) - {"target"}  # those that have tags
-
-
-def learns_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
-    """The `learns` texts; MSLM's default is all that is labelled."""
-    if stage.learns is not None:
-        return stage.learns
-    few = stage.mslm is not None and len(plan.target.labelled())
-    return ("source", "target-labelled") if few else ("source",)
-
-
-def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
-    """The `beside` texts; the default is all target text, if an objective reads it."""
-    if stage.beside is not None:
-        return stage.beside
-    if not any(reads_beside(name, term) for name, term in stage.objectives.items()):
-        return ()
-    texts = (("target-labelled", plan.target.labelled()), ("target", unlabelled(plan)))
-    return tuple(name for name, corpus in texts if len(corpus))
-
-
-def reads_beside(name: str, term: Term) -> bool:
-    """Whether an objective reads the `beside` texts."""
-    needs: frozenset[str] = OBJECTIVES[name].needs
-    return bool(needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
