@@ -30,6 +30,7 @@ def learn(options: argparse.Namespace, target: str, updates: int, seed: int) -> 
     """Tune, train, and score; one row."""
     from acclimate.data.writing import write_corpus
     from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
+    from acclimate.runs.folder import is_finished
     from acclimate.runs.task import Task
 
     started = time.monotonic()
@@ -51,7 +52,7 @@ def learn(options: argparse.Namespace, target: str, updates: int, seed: int) -> 
             seed=seed,
             evaluate_every=max(1, updates // 10),
         )
-        done = domain_tune(settings, folder / "tuned")
+        done = domain_tune(settings, folder / "tuned", overwrite=is_finished(folder / "tuned"))
         encoder = str(folder / "tuned")
         row |= {"before": done.loss_before, "loss": done.loss_after}
         row |= {"kept": done.kept_update, "sentences": done.sentences, "rows": done.rows_per_batch}

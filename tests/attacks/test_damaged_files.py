@@ -236,7 +236,7 @@ def test_the_pieces_of_a_pre_training(tmp_path: Path, make_corpus: Callable[...,
         pretrain(settings, tmp_path / "begun", StopsAt(4))
     for name in ("text.pieces", "held-out.pieces"):
         spoilt = shutil.copytree(tmp_path / "begun", tmp_path / name)
-        pieces = spoilt / "training" / name
+        pieces = spoilt / "training" / "pieces" / name
         pieces.write_bytes(bytes(byte ^ 0x55 for byte in pieces.read_bytes()))
         told: list[str] = []
         pretrain(settings, spoilt, tell=told.append)

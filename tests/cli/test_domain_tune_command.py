@@ -53,8 +53,8 @@ def test_json_is_one_object(text: list[str], bert: str, tmp_path: Path) -> None:
     found = answer.json
     assert (found["updates"], found["masking"], found["out"]) == (4, "adversarial", out)
     assert found["loss_before"] > 0
-    assert found["perplexity_after"] > 1
-    assert found["updates_per_second"] > 0
+    assert found["loss_after"] > 0
+    assert found["seconds"] > 0
 
 
 def test_an_interrupted_overwrite_leaves_the_old_encoder_and_goes_on(

@@ -44,10 +44,8 @@ def test_what_its_runs_wrote_down_can_be_looked_at(tmp_path: Path, files: Files,
         "tagger.head=softmax",
         "--json",
     ]
-    joint = acclimate(*words, *brief, "--out", tmp_path / "joint").json
-    span = acclimate(*words, *brief, "--set", "options.masking=span", "--out", tmp_path / "span").json
-    assert "A hidden piece of an entity weighed 0.500, any other 0.500." in joint["remarks"]
-    assert not any("weighed" in remark for remark in span["remarks"])
+    acclimate(*words, *brief, "--out", tmp_path / "joint")
+    acclimate(*words, *brief, "--set", "options.masking=span", "--out", tmp_path / "span")
     compared = acclimate("report", tmp_path / "joint", tmp_path / "span", "--only", "curves", "--json").json["curves"][
         "compared"
     ]

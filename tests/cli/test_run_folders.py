@@ -184,7 +184,7 @@ def test_a_damaged_note_of_what_a_run_was_begun_with_is_named(words, tmp_path: P
     note.write_text(part, encoding="utf-8")
     answer = acclimate(*words, "--out", tmp_path / "a", "--quiet", code=1)
     assert answer.err.startswith(f"error: {note}: damaged")
-    assert "pass --overwrite to start anew." in answer.err
+    assert "pass --overwrite to start anew" in answer.err
     acclimate(*words, "--out", tmp_path / "a", "--overwrite", "--quiet")
 
 

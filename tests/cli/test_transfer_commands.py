@@ -424,7 +424,7 @@ def test_the_recipes_and_their_settings_are_listed() -> None:
     out = acclimate("info", "recipes").out
     for name in ("target-only:", "mat:", "datnet:"):
         assert f"\n{name}" in f"\n{out}"
-    for setting in ("least_updates=500", "rate=0.06", "form=F", "alpha=0.25", "second=null", "share_crf=false"):
+    for setting in ("round_epochs=4.0", "rate=0.06", "form=F", "alpha=0.25", "second=null", "share_crf=false"):
         assert f"\n  --set options.{setting}\n" in out
     assert "--set options.radius.source_words=1.0\n" in out
     listed = acclimate("info", "recipes", "--json").json

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from comparing import compare
@@ -20,13 +19,10 @@ from acclimate.comparison.results import RunResult, choose
 from acclimate.comparison.selectors import (
     ALL_SELECTORS,
     SELECTORS,
-    Material,
+    Evidence,
     information_maximisation,
     mean_entropy,
-    nuclear_norm,
-    sample_answers,
     source_dev,
-    word_probabilities,
 )
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
@@ -50,8 +46,8 @@ def trained(build: Callable[..., Tagger], news: Corpus) -> Tagger:
 
 
 @pytest.fixture(scope="module")
-def material(news: Corpus, tweets: Corpus, make_corpus: Callable[..., Corpus]) -> Material:
-    return Material(tweets.unlabelled(), make_corpus(8, seed=5))
+def evidence(trained: Tagger, tweets: Corpus, make_corpus: Callable[..., Corpus]) -> Evidence:
+    return Evidence(trained, tweets.unlabelled(), make_corpus(8, seed=5))
 
 
 def saying_only_outside(tagger: Tagger) -> Tagger:
@@ -63,85 +59,56 @@ def saying_only_outside(tagger: Tagger) -> Tagger:
     return silent
 
 
-def test_source_dev_is_the_score_on_the_held_out_source(trained: Tagger, material: Material) -> None:
-    dev = material.source_dev
+def test_source_dev_is_the_score_on_the_held_out_source(trained: Tagger, evidence: Evidence) -> None:
+    dev = evidence.source_dev
     assert dev is not None
-    assert source_dev(trained, material) == score(dev, predict(trained, dev)).span.f1 > 0
+    assert source_dev(evidence) == score(dev, predict(trained, dev)).span.f1 > 0
 
 
-def test_probabilities_of_words_come_in_the_order_of_the_text(trained: Tagger, material: Material) -> None:
-    whole = word_probabilities(trained, material.sample)
-    alone = [
-        word_probabilities(trained, material.sample[number : number + 1]) for number in range(len(material.sample))
-    ]
+def test_probabilities_of_words_come_in_the_order_of_the_text(evidence: Evidence) -> None:
+    whole = evidence.probabilities
+    alone = [replace(evidence, target=Corpus((sentence,))).probabilities for sentence in evidence.sample]
     assert torch.allclose(whole, torch.cat(alone), atol=1e-5)
     assert torch.allclose(whole.sum(1), torch.ones(len(whole), dtype=torch.float64), atol=1e-4)
 
 
-def test_entropy_and_information_equal_the_plain_sums(trained: Tagger, material: Material) -> None:
-    rows = word_probabilities(trained, material.sample).tolist()
+def test_entropy_and_information_equal_the_plain_sums(evidence: Evidence) -> None:
+    rows = evidence.probabilities.tolist()
     words = [-sum(share * math.log(share) for share in row if share > 0) for row in rows]
     mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     all_together = -sum(share * math.log(share) for share in mean if share > 0)
     expected = sum(words) / len(words)
-    assert mean_entropy(trained, material) == pytest.approx(-expected, rel=1e-4)
-    assert information_maximisation(trained, material) == pytest.approx(all_together - expected, rel=1e-4)
+    assert mean_entropy(evidence) == pytest.approx(-expected, rel=1e-4)
+    assert information_maximisation(evidence) == pytest.approx(all_together - expected, rel=1e-4)
 
 
-def test_the_nuclear_norm_is_one_for_sure_and_even_answers_alone(trained: Tagger, material: Material) -> None:
-    rows = word_probabilities(trained, material.sample).numpy()
-    tags = rows.shape[1]
-    roots = np.sqrt(np.linalg.eigvalsh(rows.T @ rows).clip(0))  # the singular values, by another way
-    assert nuclear_norm(trained, material) == pytest.approx(roots.sum() / math.sqrt(len(rows) * tags), rel=1e-4)
-
-    def given(probabilities: torch.Tensor) -> float | None:
-        key = ("probabilities", id(trained))
-        return nuclear_norm(trained, replace(material, _read={key: (trained, probabilities)}))
-
-    even = torch.eye(tags, dtype=torch.float64).repeat(5, 1)
-    assert given(even) == pytest.approx(1)
-    assert given(torch.full_like(even, 1 / tags)) == pytest.approx(1 / tags)  # sure of nothing
-    assert given(even[:1].repeat(5 * tags, 1)) == pytest.approx(1 / math.sqrt(tags))  # sure of a single tag
-
-
-def test_a_tagger_that_finds_nothing_deceives_entropy_but_not_the_others(trained: Tagger, material: Material) -> None:
-    silent = saying_only_outside(trained)
+def test_a_tagger_that_finds_nothing_deceives_entropy_but_not_the_others(trained: Tagger, evidence: Evidence) -> None:
+    silent = replace(evidence, tagger=saying_only_outside(trained))
 
     def prefers_silence(selector: Any) -> bool:
-        return bool(selector(silent, material) > selector(trained, material))
+        return bool(selector(silent) > selector(evidence))
 
     assert prefers_silence(mean_entropy)
     assert not prefers_silence(information_maximisation)
-    assert not prefers_silence(nuclear_norm)
     assert not prefers_silence(source_dev)
 
 
-def test_what_two_selectors_read_is_read_once(
-    trained: Tagger, material: Material, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fresh = replace(material, _read={})
-    value = mean_entropy(trained, fresh)
-    monkeypatch.setattr(selectors, "word_probabilities", lambda *_: pytest.fail("read again"))
-    assert mean_entropy(trained, fresh) == value
-    assert information_maximisation(trained, fresh) is not None
-
-
-def test_judges_that_ask_for_answers_have_them_made_once(trained: Tagger, material: Material) -> None:
-    found = material.answers(trained)
-    assert found is material.answers(trained)
-    assert [sentence.tags for sentence in found] == [one.tags for one in predict(trained, material.sample)]
-    assert sample_answers(trained, material) == [sentence.tags for sentence in found]
+def test_what_two_selectors_read_is_read_once(evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = replace(evidence)
+    value = mean_entropy(fresh)
+    monkeypatch.setattr(selectors, "answers", lambda *_: pytest.fail("read again"))
+    assert mean_entropy(fresh) == value
+    assert information_maximisation(fresh) is not None
 
 
 @pytest.mark.parametrize("name", SELECTORS)
-def test_nothing_to_look_at_is_no_number_and_no_crash(trained: Tagger, material: Material, name: str) -> None:
-    empty = Material(Corpus(()), None)
-    assert SELECTORS[name](trained, empty) is None
+def test_nothing_to_look_at_is_no_number_and_no_crash(trained: Tagger, name: str) -> None:
+    assert SELECTORS[name](Evidence(trained, Corpus(()), None)) is None
 
 
-def test_target_labels_are_refused(tweets: Corpus) -> None:
+def test_target_labels_are_refused(trained: Tagger, tweets: Corpus) -> None:
     with pytest.raises(ValueError, match="was given some"):
-        Material(tweets, None)
+        Evidence(trained, tweets, None)
 
 
 def result(recipe: str, value: float | None) -> RunResult:
@@ -152,7 +119,7 @@ def test_of_equal_runs_the_first_is_chosen_and_silence_is_counted() -> None:
     runs = [result("a", None), result("b", 2.0), result("c", 2.0), result("d", math.nan)]
     found = choose("it", runs)
     assert found is not None
-    assert (found.recipe, found.silent, found.tied, found.regret) == ("b", 2, 1, None)
+    assert (found.recipe, found.silent, found.regret) == ("b", 2, None)
     assert choose("it", [result("a", None)]) is None
 
 

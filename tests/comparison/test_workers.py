@@ -10,18 +10,18 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acclimate.comparison.scheduler import Job, do_all, workers
+from acclimate.comparison.scheduler import Job, ended, workers
 from acclimate.data.problems import InputError
 
 
-def ignore(job: Job, found: Any) -> None:
-    pass
+def results_of(jobs: list[Job], pool: Executor | None) -> list[Any]:
+    return [result() for _, result in ended(jobs, pool)]
 
 
 def settings_of_process(seconds: float = 0.0) -> tuple[int, str | None, str | None]:
@@ -58,30 +58,33 @@ def test_a_job_waits_for_the_one_before_it() -> None:
 
     jobs = [Job("after", lambda: order.append("after"), (), "slow"), Job("slow", slow, ()), Job("free", began.set, ())]
     with ThreadPoolExecutor(2) as pool:
-        do_all(jobs, pool, ignore, ignore)
+        results_of(jobs, pool)
     assert order == ["slow", "after"]
 
 
 @pytest.mark.parametrize("pool", [None, ThreadPoolExecutor(1)])
 def test_after_a_failure_whoever_waited_goes_on(pool: ThreadPoolExecutor | None) -> None:
-    told: list[str] = []
     jobs = [Job("first", lambda: 1 / 0, ()), Job("second", lambda: 7, (), "first")]
-    do_all(jobs, pool, lambda job, found: told.append(f"{job.name} {found}"), lambda job, _: told.append(job.name))
-    assert told == ["first", "second 7"]
+    told = []
+    for job, result in ended(jobs, pool):
+        told.append(job.name)
+        if job.name == "first":
+            with pytest.raises(ZeroDivisionError):
+                result()
+        else:
+            assert result() == 7
+    assert told == ["first", "second"]
 
 
 def test_a_job_that_waits_for_nobody_who_is_there_begins() -> None:
-    told: list[int] = []
     with ThreadPoolExecutor(1) as pool:
-        do_all([Job("b", lambda: 3, (), "a")], pool, lambda job, found: told.append(found), ignore)
-    assert told == [3]
+        assert results_of([Job("b", lambda: 3, (), "a")], pool) == [3]
 
 
 def test_each_process_has_one_gpu_and_one_thread() -> None:
-    found: list[tuple[int, str | None, str | None]] = []
     jobs = [Job(str(number), settings_of_process, (1.0,)) for number in range(4)]
     with workers(None, 2, ["3", "GPU-b"]) as pool:
-        do_all(jobs, pool, lambda job, said: found.append(said), ignore)
+        found = results_of(jobs, pool)
     gpus = {process: gpu for process, gpu, _ in found}
     assert set(gpus.values()) <= {"3", "GPU-b"}
     assert len(set(gpus.values())) == len(gpus)  # no two processes have the same
@@ -90,7 +93,7 @@ def test_each_process_has_one_gpu_and_one_thread() -> None:
 
 def test_a_process_that_is_killed_is_told() -> None:
     with pytest.raises(InputError, match="was killed from outside"), workers(None, 2) as pool:
-        do_all([Job("a", die, ())], pool, ignore, ignore)
+        results_of([Job("a", die, ())], pool)
 
 
 def test_the_executor_that_is_given_is_used_and_left_open() -> None:
@@ -130,7 +133,10 @@ def test_a_failure_that_cannot_be_sent_is_no_death_of_its_process() -> None:
     told: dict[str, Exception] = {}
     jobs = [Job("fault", fail, (NeedsTwo, "it", "broke")), Job("expected", fail, (BadAnswer, "no", "answer"))]
     with workers(None, 2) as pool:
-        do_all(jobs, pool, ignore, lambda job, failure: told.__setitem__(job.name, failure))
+        for job, result in ended(jobs, pool):
+            with pytest.raises(Exception) as raised:  # noqa: PT011 - which one is looked at below
+                result()
+            told[job.name] = raised.value
     assert type(told["fault"]) is RuntimeError
     assert re.search(r"(?s)Traceback.* in fail\n.*NeedsTwo: it broke", str(told["fault"]))
     assert type(told["expected"]) is InputError

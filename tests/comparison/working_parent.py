@@ -6,9 +6,8 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from typing import Any
 
-from acclimate.comparison.scheduler import Job, do_all, workers
+from acclimate.comparison.scheduler import Job, ended, workers
 
 
 def work(port: int) -> None:
@@ -16,10 +15,6 @@ def work(port: int) -> None:
         time.sleep(60)
 
 
-def ignore(job: Job, found: Any) -> None:
-    pass
-
-
 if __name__ == "__main__":
     with workers(None, 2) as pool:
-        do_all([Job(str(number), work, (int(sys.argv[1]),)) for number in range(2)], pool, ignore, ignore)
+        list(ended([Job(str(number), work, (int(sys.argv[1]),)) for number in range(2)], pool))

@@ -128,5 +128,5 @@ def test_anchors_without_a_common_type_are_none(build: Callable[..., Tagger], ne
 
 def test_a_discriminator_with_muon_learns_at_one_rate(build: Callable[..., Tagger], news, tweets) -> None:
     stage = {"objectives": ["tagging", "discriminator"]}
-    with pytest.raises(UsageError, match="set its rate to 1"):
+    with pytest.raises(UsageError, match=r"set Stage stage-1, discriminator: settings\.rate=1"):
         refused(build("bert"), news, tweets.unlabelled(), stage, training={"optimizer": "muon"})

@@ -18,9 +18,9 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.methods.objective import Tagging
 from acclimate.model.tagger import Tagger
-from acclimate.recipes import few_labels
-from acclimate.recipes.few_labels import FEWEST, FOLDS, RATE, SHARES, best_of, between, folds, weights_of
+from acclimate.recipes import source_free
 from acclimate.recipes.recipe import Plan
+from acclimate.recipes.source_free import FEWEST, FOLDS, RATE, SHARES, best_of, between, folds, weights_of
 from acclimate.runs.train import adapt
 from acclimate.training.loop import build_engine
 from acclimate.training.run import run_stages
@@ -79,13 +79,13 @@ def test_cross_validation_chooses_the_share_that_tags_the_held_out_folds_best(
 ) -> None:
     """By hand: what the other folds teach, at each share, tags the fold; the counts of all are added."""
     ends: list[dict[str, torch.Tensor]] = []
-    whole = few_labels.interpolated
+    whole = source_free.interpolated
 
     def kept(tagger: Tagger, begin: Any) -> Any:
         ends.append(weights_of(tagger))
         return whole(tagger, begin)
 
-    monkeypatch.setattr(few_labels, "interpolated", kept)
+    monkeypatch.setattr(source_free, "interpolated", kept)
     outcome = learnt(start, few)
     assert [stage["stage"] for stage in outcome.stages] == [
         *(f"fold-{number + 1}" for number in range(FOLDS)),

@@ -223,7 +223,7 @@ def test_a_round_has_a_share_of_the_run_s_learning_rate(build: Build, plan: Plan
 def test_a_round_is_looked_at_often_where_somebody_chooses(build: Build, plan: Plan) -> None:
     long = replace(plan, training=TRAINING.model_copy(update={"updates": 1_000, "evaluate_every": 50, "patience": 2}))
     for selector, every, patience in [(Scores([]), 3, 34), (LastUpdate(), 50, 2), (None, 50, 2)]:
-        options = {"rounds": 1, "round_epochs": 4, "round_evaluations": 8}
+        options = {"rounds": 1, "round_epochs": 4}
         first, stage = stages_of(build(), with_options(replace(long, selector=selector), **options))
         assert (first.settings.evaluate_every, first.settings.patience) == (50, 2)
         assert (stage.updates, stage.settings.evaluate_every, stage.settings.patience) == (24, every, patience)

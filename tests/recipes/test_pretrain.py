@@ -24,6 +24,7 @@ from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
 from acclimate.runs.pretrain import Pretrained, PretrainSettings, pretrain
 from acclimate.settings import UsageError, complete, load_yaml
+from interruptions import StopAt, Stopped
 
 _WORDS = {
     "WHO": ["Anna", "Bob", "Clara", "Farid", "Ingrid", "Joao", "Kemal", "Lucia", "Mirko", "Nadia"],
@@ -96,7 +97,6 @@ def test_on_two_megabytes_the_loss_falls(trained: tuple[Path, Pretrained]) -> No
     assert losses[0] > losses[1] > losses[2]
     assert losses[2] < losses[0] - 0.15
     assert losses[2] < math.log(done.vocabulary) - 1
-    assert done.held_out_perplexity == pytest.approx(torch.tensor(losses[2]).exp().item(), rel=1e-5)
 
 
 def test_it_counts_what_it_read(trained: tuple[Path, Pretrained]) -> None:
@@ -137,10 +137,9 @@ def test_the_folder_is_sealed_and_tells_what_it_is(trained: tuple[Path, Pretrain
     assert json.loads((out / "report.json").read_text())["updates"] == 60
 
 
-def test_a_finished_one_is_given_back_and_nothing_is_trained(trained: tuple[Path, Pretrained], text: Path) -> None:
-    told: list[str] = []
-    assert pretrain(small(text), trained[0], tell=told.append) == trained[1]
-    assert told == [f"{trained[0]} holds this encoder, finished: nothing is trained."]
+def test_a_finished_one_is_not_trained_again(trained: tuple[Path, Pretrained], text: Path) -> None:
+    with pytest.raises(UsageError, match="already holds a finished encoder"):
+        pretrain(small(text), trained[0])
 
 
 def test_half_precision_halves_the_weights(little: Path, tmp_path: Path, trained: tuple[Path, Pretrained]) -> None:
@@ -185,13 +184,14 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(
 def test_it_does_not_go_on_with_other_text_or_settings(little: Path, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     (out / "training").mkdir(parents=True)
-    pretrain(small(little, updates=1), out)
+    with pytest.raises(Stopped):
+        pretrain(small(little, updates=4), out, StopAt(2))
     with pytest.raises(UsageError, match="begun with other settings or data"):
-        pretrain(small(little, updates=2), out)
+        pretrain(small(little, updates=5), out)
     other = tmp_path / "made-up.txt"
     other.write_text(made_up_text(50_000, seed=1), encoding="utf-8")
     with pytest.raises(UsageError, match="begun with other settings or data"):
-        pretrain(small(little, updates=1).model_copy(update={"text": (str(other),)}), out)
+        pretrain(small(little, updates=4).model_copy(update={"text": (str(other),)}), out)
 
 
 def test_a_tokenizer_of_ones_own_is_used_as_it_is(little: Path, tmp_path: Path, bert: str) -> None:

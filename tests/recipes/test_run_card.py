@@ -16,7 +16,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.inference.export_transformers import export_transformers
 from acclimate.model.card import code, escaped, table
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.papers import BIBTEX, papers_of
+from acclimate.runs.card import bibtex, papers_of
 from acclimate.runs.train import adapt
 
 BRIEF = {"updates": 2}
@@ -38,8 +38,6 @@ def test_a_model_hub_can_read_it(card: str) -> None:
     assert data.pipeline_tag == "token-classification"
     assert {"acclimate", "token-classification"} <= set(data.tags)
     assert "license" not in data.to_dict()  # nobody knows that of the corpora
-    assert {result.metric_type for result in data.eval_results} == {"f1", "precision", "recall"}
-    assert all(0 <= result.metric_value <= 1 for result in data.eval_results)
 
 
 def test_it_tells_data_scores_settings_limits_and_the_paper(card: str) -> None:
@@ -96,7 +94,7 @@ def test_the_licence_of_the_general_tagger_goes_on(tweets: Corpus) -> None:
     assert ModelCard(card).data.license == "cc-by-sa-4.0"
     assert card.count("## Where it began") == 1
     assert "Broad Twitter Corpus" in card.partition("## Where it began")[2]
-    assert "The gain.** Nobody measured" in card
+    assert "The gain.** Use the tagger after: no labelled target test sentences say" in card
 
 
 def test_a_run_without_adapting_says_so(build: Callable[..., Tagger], news: Corpus) -> None:
@@ -124,7 +122,7 @@ def test_papers_are_those_of_the_recipe_and_its_parts(
     recipe: str, options: dict[str, Any], stages: list[str], expected: list[str]
 ) -> None:
     assert papers_of(recipe, options, stages) == expected
-    assert all(BIBTEX[paper].count("{") == BIBTEX[paper].count("}") for paper in expected)
+    assert all(bibtex(paper).count("{") == bibtex(paper).count("}") > 4 for paper in expected)
 
 
 def rendered(markdown: str) -> tuple[str, set[str]]:

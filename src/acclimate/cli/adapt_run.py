@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -153,26 +153,19 @@ class AdaptRun:
         """Print the stages and how long they will take. What cannot be timed is refused later, by the training."""
         if self.resumes:
             self.console.print(f"{self.folder} holds the beginning of this run: it goes on from there.")
-        if self.resumes or self.console.quiet or self.settings.minutes or _processes() > 1:
+        is_timed = not (self.settings.minutes or self.settings.committee.members or _processes() > 1)
+        if self.resumes or self.console.quiet or not is_timed:
             return
         from acclimate.comparison.scheduler import is_expected
+        from acclimate.runs.budget import expected_cost
 
         try:
-            expected = self._timed(self._expected_time)
+            expected = self._timed(lambda: expected_cost(self.task, self.effective)).describe()
         except Exception as failure:
             if not is_expected(failure):
                 raise
         else:
             self.console.print(expected)
-
-    def _expected_time(self) -> str:
-        if self.settings.committee.members:
-            from acclimate.comparison.committee import expected_time
-
-            return expected_time(self.task, self.effective, self.settings.committee, self.folder)
-        from acclimate.runs.budget import expected_cost
-
-        return expected_cost(self.task, self.effective).describe()
 
     def _timed(self, work: Callable[[], Result]) -> Result:
         """Time updates without changing what is drawn later."""
@@ -199,10 +192,10 @@ class AdaptRun:
             budget = Budget.of(cost, 60 * minutes - (time.monotonic() - self.started))
             shortened = budget.describe(minutes, cost)
             self.console.print(f"{budget.cut(cost).describe()}\n{shortened}")
-            write_checksummed(place, {**budget.as_dict(), "shortened": shortened})
+            write_checksummed(place, {**asdict(budget), "shortened": shortened})
         content = read_checksummed(place)
         self.warnings = (content.pop("shortened"),)
-        self.budget = Budget.from_dict(content)
+        self.budget = Budget(**content)
 
     def train(self) -> Outcome:
         """Train the recipe, or the student of the committee."""
@@ -211,7 +204,7 @@ class AdaptRun:
         if self.lesson is not None:
             from acclimate.comparison.committee import teach
 
-            train = partial(teach, self.lesson, self.settings.committee)
+            train = partial(teach, self.lesson)
         with TrainingBar(self.console) as bar:
             outcome = train(
                 self.task,

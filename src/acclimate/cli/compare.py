@@ -126,7 +126,6 @@ def _run(
             rounds=settings.rounds,
             jobs=jobs or threads or max(1, len(visible_gpus())),
             executor=executor,
-            estimate=not quiet,
             tell=console.print,
         )
         (folder / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")

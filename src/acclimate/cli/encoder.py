@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -122,11 +123,9 @@ def _train(
 ) -> None:
     """Train under a progress bar, and print the result."""
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console
-    from acclimate.runs.folder import require_no_encoder
     from acclimate.training.loop import is_main_process
 
     check_folder_to_write("--out", out, "an encoder")
-    require_no_encoder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
     with resumable(out, overwrite), bar_kind(console) as bar:
         done = train(bar, console.print)
@@ -145,7 +144,7 @@ def _pretrained_lines(done: Pretrained, out: Path) -> list[str]:
     if done.held_out_loss is not None:
         lines.append(
             f"held-out text ({done.held_out_pieces:,} pieces): loss {done.held_out_loss:.3f}, "
-            f"perplexity {done.held_out_perplexity:.2f}"
+            f"perplexity {exp(done.held_out_loss):.2f}"
         )
     return lines
 
@@ -155,11 +154,11 @@ def _tuned_lines(done: DomainTuned, out: Path) -> list[str]:
     lines = [
         f"encoder: {out} ({done.encoder}, tuned on {count(done.sentences, 'sentence')})",
         f"masking {done.masking}: {count(done.updates, 'update')} in {done.seconds:,.0f} s "
-        f"({done.updates_per_second:,.2f} updates/s), update {done.kept_update:,} kept",
+        f"({done.updates / max(done.seconds, 1e-9):,.2f} updates/s), update {done.kept_update:,} kept",
     ]
     if done.loss_before is not None and done.loss_after is not None:
         lines.append(
             f"held-out text ({count(done.held_out_sentences, 'sentence')}): loss {done.loss_before:.3f} -> "
-            f"{done.loss_after:.3f}, perplexity {done.perplexity_before:.2f} -> {done.perplexity_after:.2f}"
+            f"{done.loss_after:.3f}, perplexity {exp(done.loss_before):.2f} -> {exp(done.loss_after):.2f}"
         )
     return lines

@@ -171,7 +171,8 @@ def compress_command(
     from acclimate.cli.settings import CompressSettings
     from acclimate.inference.loading import tagger_in
     from acclimate.model.tagger import Tagger
-    from acclimate.runs.compress import compress, require_unfinished
+    from acclimate.runs.compress import compress
+    from acclimate.runs.folder import require_unfinished
     from acclimate.settings import complete, dump_yaml, gathered
     from acclimate.training.progress_bar import TrainingBar
 

@@ -9,13 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choices_of, read_run
+from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choose, read_run
 from acclimate.comparison.scheduler import (
     Job,
-    estimate_lines,
     make_all,
     plan_runs,
-    require_scorable_test,
     with_baseline,
 )
 from acclimate.comparison.selectors import (
@@ -29,7 +27,7 @@ from acclimate.comparison.tables import MATERIAL, write_material, write_tables
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
-from acclimate.inference.predict import require_spans
+from acclimate.inference.predict import require_scorable, require_spans
 from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE, find_recipe
@@ -43,7 +41,7 @@ from acclimate.runs.prepare import (
     taught_by,
 )
 from acclimate.runs.run import PlannedRun
-from acclimate.runs.settings import SelectorName, SharedSettings
+from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import complete
 from acclimate.spelling import count
@@ -65,8 +63,6 @@ def compare(
     rounds: int = 1000,
     executor: Executor | None = None,
     jobs: int = 1,
-    threads: int | None = None,
-    estimate: bool = False,
     tell: Tell = lambda line: None,
 ) -> Comparison:
     """Train every recipe with every seed and compare them on the target's test sentences.
@@ -80,8 +76,7 @@ def compare(
     against: the recipe that all others are compared with.
     executor: makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same files.
         Without one, `jobs` processes share the GPUs.
-    threads: of each run; 1 where several are made side by side.
-    estimate: time a few updates of each recipe first. tell: receives progress, a line at a time.
+    tell: receives progress, a line at a time.
     """
     target = None if task.target is None else task.target.unlabelled()
     task, test, out = replace(task, target=target), task.target_test, Path(out)
@@ -94,15 +89,12 @@ def compare(
     runs = plan_runs(names, numbers, out, task, settings, each or {})
     blind = BlindTask.of(task)
     require_same_data(out, blind.fingerprints)
-    left = _unfinished(runs, blind, tell)
+    _tell_states(runs, blind, tell)
     require_spans(test, task.source_test)
-    require_scorable_test(test, names, blind)
-    if threads is None and (executor is not None or jobs > 1):
-        threads = 1
-    if estimate and left:
-        tell("timing a few updates of each recipe")
-        for line in estimate_lines(left, blind, 1 if executor is not None else jobs, threads):
-            tell(line)
+    if test is not None and test.is_labelled:
+        for name in names:
+            require_scorable(blind.labels_for(name), test)
+    threads = 1 if executor is not None or jobs > 1 else None
     by_folder = {run.folder: run.name for run in runs}
     work = [
         Job(run.name, run_and_judge, (run, blind, selectors, threads), by_folder.get(run.baseline or Path()))
@@ -120,7 +112,7 @@ def compare(
     return comparison
 
 
-def _unfinished(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> list[PlannedRun]:
+def _tell_states(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> None:
     states = {run.name: run.state(task) for run in runs}
     count_of = Counter(states.values())
     tell(
@@ -130,7 +122,6 @@ def _unfinished(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> list
     for run in runs:
         if states[run.name] == "damaged":
             tell(f"{run.folder} is damaged: this run is made again.")
-    return [run for run in runs if states[run.name] != "finished"]
 
 
 def _summarise(
@@ -148,52 +139,48 @@ def _summarise(
     test = task.target_test
     judgements = read_judgements(done, selectors)
     runs = [read_run(run, test, judgements[run.name]) for run in done]
-    choices = choices_of(selectors, runs)
+    choices = tuple(choice for name in selectors if (choice := choose(name, runs)) is not None)
     scored = task.source if test is None or not test.is_labelled else test
     metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
-    learnt = learnt_by_any(names, task, settings.train_on_dev)
+    learnt = what_is_learnt(names, task, settings)
     results = by_recipe(names, runs, against, test, metric, rounds)
     remarks = (
         *remarks_on_scores(test, selectors, choices),
         *missing_judgements(selectors, choices, done, blind),
         *((f"A first look: every recipe made {100 * settings.share:.3g} % of its updates.",) * (settings.share < 1)),
         *learnt.remarks,
-        *remarks_on_test(names, task, settings.select, settings.train_on_dev),
         *remarks_on_makes(results, against),
     )
     title = f"{task.source.name} → {'(no target)' if task.target is None else task.target.name}"
     return Comparison(title, against, results, choices, failures, remarks, metric, learnt.target)
 
 
-def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> LearntTests:
-    """What all recipes together learn of the test with labels."""
-    test, source = task.target_test, task.source
-    if train_on_dev and task.source_dev is not None:
+def what_is_learnt(recipes: Sequence[str], task: Task, settings: SharedSettings) -> LearntTests:
+    """What all recipes together learn of the test with labels; where test sentences choose the models as well, or stand
+    in the target's text."""
+    test, source, select = task.target_test, task.source, settings.select
+    if test is None or not test.is_labelled:
+        return LearntTests(None, ())
+    if settings.train_on_dev and task.source_dev is not None:
         source += task.source_dev
     taught = {
         where: corpus
         for name in recipes
         for where, corpus in taught_by(find_recipe(name), source, task.target_labelled).items()
     }
-    return look_for_learnt({TARGET_TEST: test if test is not None and test.is_labelled else None}, taught)
-
-
-def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, train_on_dev: bool) -> Iterator[str]:
-    """Where test sentences choose the models as well, or stand in the target's text."""
-    test = task.target_test
-    if test is None or not test.is_labelled:
-        return
+    learnt = look_for_learnt({TARGET_TEST: test}, taught)
     own = [name for name in recipes if task.trains_target(name)]
-    by_source = select in ("auto", "source-dev") and not train_on_dev and len(own) < len(recipes)
+    by_source = select in ("auto", "source-dev") and not settings.train_on_dev and len(own) < len(recipes)
     by_target = select == "target-dev" or (select == "auto" and own)
     judges = {
         "source dev": task.source_dev if by_source else None,
         "target dev": task.target_dev if by_target else None,
     }
-    yield from remarks_on_choice({TARGET_TEST: test}, judges)
+    remarks = [*learnt.remarks, *remarks_on_choice({TARGET_TEST: test}, judges)]
     without_text = {BASELINE.name, *(name for name in own if find_recipe(name).own_tagger == "always")}
     if not set(recipes) <= without_text:
-        yield from remarks_on_text(test, task.target)
+        remarks += remarks_on_text(test, task.target)
+    return LearntTests(learnt.target, tuple(remarks))
 
 
 def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Sequence[Choice]) -> Iterator[str]:

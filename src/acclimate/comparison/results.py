@@ -12,7 +12,6 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import Tally, stored_f1
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.seen import Reservation, Shared, reservation
-from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.evaluation.significance import Metric, SeedsComparison, compare_seeds, holm
 from acclimate.layout import PREDICTIONS, REPORT
 from acclimate.model.storage import read_sealed_json
@@ -42,9 +41,7 @@ class RunResult:
     judgements: Mapping[str, float | None]  # of the selectors
     baseline: str = BASELINE.name  # the recipe of its "before"
     make: tuple[str, ...] = ()  # what the recipe makes of the tagger, in words
-    sources_after: Mapping[str, float | None] = field(
-        default_factory=dict
-    )  # span F1 of each, where several were joined
+    sources_after: Mapping[str, float | None] = field(default_factory=dict)  # span F1 of each, where there are several
     before: Corpus | None = None  # what a "before" of the same make predicted; None where the recipe makes nothing
 
     @property
@@ -91,19 +88,22 @@ class RunResult:
         }
 
 
-def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
+def read_run(run: PlannedRun, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
     """The result of a finished run, scored against the gold tags of `test`, if it has any."""
-    report = read_sealed_json(trial.folder / REPORT)
-    predictions = read_sealed_json(trial.folder / PREDICTIONS)
+    report = read_sealed_json(run.folder / REPORT)
+    predictions = read_sealed_json(run.folder / PREDICTIONS)
     answers = predictions[TARGET] or {"before": None, "after": None}
     predicted = _tagged(test, answers["after"])
     source, memory = report["source"], report["peak_megabytes"]
     on_gpu = bool(memory["gpu"])
+    target = None
+    if test is not None and test.is_labelled and predicted is not None:
+        target = score(test, predicted, seen=read_seen(run.folder))
     return RunResult(
-        recipe=trial.recipe,
-        seed=trial.seed,
-        folder=str(trial.folder),
-        target=_scores(test, predicted, read_seen(trial.folder)),
+        recipe=run.recipe,
+        seed=run.seed,
+        folder=str(run.folder),
+        target=target,
         predicted=predicted,
         source_before=stored_f1(source, "before"),
         source_after=stored_f1(source, "after"),
@@ -124,7 +124,7 @@ def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, fl
 @dataclass(frozen=True)
 class Choice:
     """The run that a selector prefers. `regret` is how much better the best run is on the test, `silent` counts runs
-    without a value, `tied` those with the same value."""
+    without a value."""
 
     selector: str
     recipe: str
@@ -133,7 +133,6 @@ class Choice:
     target_f1: float | None
     regret: float | None
     silent: int = 0
-    tied: int = 0
 
 
 def choose(selector: str, runs: Sequence[RunResult]) -> Choice | None:
@@ -145,13 +144,7 @@ def choose(selector: str, runs: Sequence[RunResult]) -> Choice | None:
     run, value = max(judged, key=lambda pair: pair[1])
     best = max((other.f1 for other in runs if other.f1 is not None), default=None)
     regret = None if best is None or run.f1 is None else best - run.f1
-    tied = sum(other == value for _, other in judged) - 1
-    return Choice(selector, run.recipe, run.seed, value, run.f1, regret, len(runs) - len(judged), tied)
-
-
-def choices_of(selectors: Iterable[str], runs: Sequence[RunResult]) -> tuple[Choice, ...]:
-    choices = (choose(selector, runs) for selector in selectors)
-    return tuple(choice for choice in choices if choice is not None)
+    return Choice(selector, run.recipe, run.seed, value, run.f1, regret, len(runs) - len(judged))
 
 
 def _tagged(test: Corpus | None, tags: Sequence[Any] | None) -> Corpus | None:
@@ -163,12 +156,6 @@ def _tagged(test: Corpus | None, tags: Sequence[Any] | None) -> Corpus | None:
 def _f1(group: Tally | None) -> float | None:
     """None for a group of which there is nothing, in gold and prediction alike."""
     return None if group is None or group.is_empty else group.f1
-
-
-def _scores(test: Corpus | None, predicted: Corpus | None, seen: SeenWords | None) -> Scores | None:
-    if test is None or predicted is None or not test.is_labelled:
-        return None
-    return score(test, predicted, seen=seen)
 
 
 @dataclass(frozen=True, slots=True)

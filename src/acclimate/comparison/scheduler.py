@@ -5,33 +5,28 @@ from __future__ import annotations
 import os
 import pickle
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.processes import CONTEXT, processes
 from acclimate.evaluation.table import duration
 from acclimate.inference.loading import visible_gpus
-from acclimate.inference.predict import require_scorable
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
 from acclimate.recipes.recipe import Recipe, has_other_labels
-from acclimate.runs.budget import expected_cost
 from acclimate.runs.prepare import missing_data
-from acclimate.runs.run import PlannedRun, using_threads
+from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings, SharedSettings
-from acclimate.runs.task import BlindTask, Task
+from acclimate.runs.task import Task
 from acclimate.settings import SettingsError, UsageError, complete, require_seed
 from acclimate.spelling import describe_failure
-from acclimate.training.rehearsal import RULE
 from acclimate.training.run import Diverged
 
 
@@ -78,37 +73,19 @@ def plan_runs(
         obstacle = obstacle_for(find_recipe(name), task, settings[name].tagger.encoder)
         if obstacle:
             raise UsageError(obstacle)
-    baseline = settings.get(BASELINE.name)
-    ordered = sorted(recipes, key=lambda name: name != BASELINE.name)
-    return [
-        PlannedRun(
-            settings[name].model_copy(update={"seed": seed}),
-            folder_of(out, name, seed),
-            folder_of(out, BASELINE.name, seed) if name != BASELINE.name and _alike(baseline, settings[name]) else None,
-        )
-        for seed in seeds
-        for name in ordered
-    ]
+    runs, baseline = [], settings.get(BASELINE.name)
+    for seed in seeds:
+        shared_folder = out / "runs" / BASELINE.name / f"seed-{seed}"
+        for name in sorted(recipes, key=lambda name: name != BASELINE.name):
+            own, folder = settings[name].model_copy(update={"seed": seed}), out / "runs" / name / f"seed-{seed}"
+            shares = name != BASELINE.name and baseline is not None and _like(settings[name], baseline) == baseline
+            runs.append(PlannedRun(own, folder, shared_folder if shares else None))
+    return runs
 
 
-def folder_of(out: Path, recipe: str, seed: int) -> Path:
-    """Of one run of a comparison."""
-    return out / "runs" / recipe / f"seed-{seed}"
-
-
-def require_scorable_test(test: Corpus | None, recipes: Sequence[str], task: BlindTask) -> None:
-    """Refuse gold tags that the taggers could not be scored on."""
-    if test is not None and test.is_labelled:
-        for recipe in recipes:
-            require_scorable(task.labels_for(recipe), test)
-
-
-def _alike(baseline: RunSettings | None, settings: RunSettings) -> bool:
-    """Whether a baseline under these settings is the one that is there."""
-    if baseline is None:
-        return False
-    own = {"recipe": baseline.recipe, "options": baseline.options}
-    return settings.model_copy(update=own) == baseline
+def _like(settings: RunSettings, baseline: RunSettings) -> RunSettings:
+    """The settings of a baseline that a run would train by itself."""
+    return settings.model_copy(update={"recipe": baseline.recipe, "options": baseline.options})
 
 
 def _settings(recipe: str, shared: SharedSettings, own: Mapping[str, Any]) -> RunSettings:
@@ -117,8 +94,8 @@ def _settings(recipe: str, shared: SharedSettings, own: Mapping[str, Any]) -> Ru
         if name in own:
             raise SettingsError(f"{where}: {name} is not a recipe's own: all recipes are trained with every seed.")
     settings = complete(RunSettings, {**merged(shared.model_dump(), own), "recipe": recipe}, where=where)
-    options = complete(find_recipe(recipe).options, settings.options, where=f"options of recipe {recipe}")
-    return settings.model_copy(update={"options": options.model_dump(mode="json")})
+    options = find_recipe(recipe).complete(settings.options).model_dump(mode="json")
+    return settings.model_copy(update={"options": options})
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,13 +155,11 @@ class Job:
     after: str | None = None
 
 
-def do_all(
-    jobs: Sequence[Job], executor: Executor | None, done: Callable[[Job, Any], None], failed: Callable[[Job, Any], None]
-) -> None:
-    """Do each job as soon as the one it waits for is over. `failed` decides about an exception."""
+def ended(jobs: Sequence[Job], executor: Executor | None) -> Generator[tuple[Job, Callable[[], Any]]]:
+    """Do each job as soon as the one it waits for is over; gives the jobs as they end, and what tells their result or
+    raises their failure. Without an executor they are done here, in their order."""
     if executor is None:
-        for job in jobs:  # in their order, in which each stands behind the one it waits for
-            _settle(job, partial(job.call, *job.arguments), done, failed)
+        yield from ((job, partial(job.call, *job.arguments)) for job in jobs)
         return
     left = list(jobs)
     over: set[str] = set()
@@ -198,11 +173,11 @@ def do_all(
             for job in ready:
                 send = partial(_answer, job.call, job.arguments) if is_pool else partial(job.call, *job.arguments)
                 waiting[executor.submit(send)] = job
-            ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ended:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
                 job = waiting.pop(future)
                 over.add(job.name)
-                _settle(job, future.result, done, failed)
+                yield job, future.result
     finally:
         for future in waiting:
             future.cancel()
@@ -214,19 +189,6 @@ def _answer(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return call(*arguments)
     except Exception as failure:
         raise sendable(failure) from None
-
-
-def _settle(
-    job: Job, result: Callable[[], Any], done: Callable[[Job, Any], None], failed: Callable[[Job, Any], None]
-) -> None:
-    try:
-        found = result()
-    except BrokenProcessPool:
-        raise
-    except Exception as failure:
-        failed(job, failure)
-    else:
-        done(job, found)
 
 
 @contextmanager
@@ -255,53 +217,15 @@ def _start_worker(numbers: Any) -> None:
 def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Callable[[str], Any]) -> dict[str, str]:
     """Do the work, whose calls return seconds; returns the reasons of failures, by name."""
     failures: dict[str, str] = {}
-    ended = 0
-
-    def done(job: Job, seconds: float) -> None:
-        nonlocal ended
-        ended += 1
-        tell(f"{ended} of {len(work)}: {job.name}, {duration(seconds)}")
-
-    def failed(job: Job, failure: Exception) -> None:
-        nonlocal ended
-        if not is_expected(failure):
-            raise failure
-        ended += 1
-        failures[job.name] = describe_failure(failure)
-        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failures[job.name]}")
-
     gpus = visible_gpus() if jobs > 1 and executor is None else []
-    with workers(executor, min(jobs, len(work)), gpus) as hands:
-        do_all(work, hands, done, failed)
+    with workers(executor, min(jobs, len(work)), gpus) as hands, closing(ended(work, hands)) as results:
+        for number, (job, seconds) in enumerate(results, start=1):
+            try:
+                told = duration(seconds())
+            except Exception as failure:
+                if not is_expected(failure):
+                    raise
+                failures[job.name] = describe_failure(failure)
+                told = f"FAILED: {failures[job.name]}"
+            tell(f"{number} of {len(work)}: {job.name}{' ' if job.name in failures else ', '}{told}")
     return failures
-
-
-def estimate_lines(left: Sequence[PlannedRun], task: BlindTask, jobs: int, threads: int | None) -> Iterator[str]:
-    """The expected time of the remaining runs. A recipe that refuses is named; its runs will fail by themselves."""
-    expected: dict[str, float] = {}
-    for recipe, run in {run.recipe: run for run in left}.items():
-        try:
-            with using_threads(threads):
-                expected[recipe] = expected_seconds(run, task)
-        except Exception as failure:
-            if not is_expected(failure):
-                raise
-            yield f"{recipe} cannot be timed, and its runs will fail: {describe_failure(failure)}"
-    if expected:
-        hands = min(jobs, len(left))
-        parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())
-        shared = f" by {hands} processes" if hands > 1 else ""
-        whole = duration(seconds_of_all(left, expected, hands))
-        yield f"expected time: about {whole}{shared} ({RULE}; judging the runs comes on top). One run: {parts}."
-
-
-def expected_seconds(run: PlannedRun, task: BlindTask) -> float:
-    """Of one run. A baseline of its own is counted in, one that runs share is not."""
-    return run.settings.share * expected_cost(task, run.settings, run.baseline is not None).seconds
-
-
-def seconds_of_all(left: Sequence[PlannedRun], expected: Mapping[str, float], hands: int) -> float:
-    """All runs shared out, but never less than one of them and the baseline that it waits for."""
-    each = {run.folder: expected.get(run.recipe, 0.0) for run in left}
-    chains = [each[run.folder] + (each.get(run.baseline, 0.0) if run.baseline else 0.0) for run in left]
-    return max(sum(each.values()) / hands, *chains)

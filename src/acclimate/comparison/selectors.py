@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,7 +29,6 @@ from acclimate.spelling import did_you_mean
 from acclimate.training.loop import device_for
 from acclimate.training.stage import DevelopmentScore
 
-T = TypeVar("T")
 MOST_SENTENCES = 500  # of the target: enough to tell runs apart, and soon read
 FEWEST = 3  # runs for agreement: two agree with each other as much as each other's
 
@@ -39,27 +37,19 @@ Tags = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Material:
-    """What a selector may see of a run: target text without tags, and labelled source sentences that were held out.
+class Evidence:
+    """What a selector may see of a run: its tagger, target text without tags, and held-out labelled source sentences.
 
     `source_dev` is None where the tagger learnt all of the source, or has the target's labels.
     """
 
+    tagger: Tagger
     target: Corpus
     source_dev: Corpus | None
-    _read: dict[tuple[str, int], tuple[Tagger, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.target.is_labelled:
             raise ValueError("A selector without target labels was given some.")
-
-    def once(self, what: str, tagger: Tagger, read: Callable[[], T]) -> T:
-        """The result of `read` for this tagger; from memory, the second time."""
-        key = (what, id(tagger))
-        if key not in self._read:
-            self._read[key] = (tagger, read())  # the tagger is kept, or another one might get its id
-        result: T = self._read[key][1]
-        return result
 
     @cached_property
     def sample(self) -> Corpus:
@@ -67,52 +57,45 @@ class Material:
         text = self.target.filter(lambda sentence: len(sentence) > 0)
         return take_sentences(text, MOST_SENTENCES) if len(text) > MOST_SENTENCES else text
 
-    def answers(self, tagger: Tagger) -> Corpus:
-        """The sample under the tagger's own tags."""
-        return self.once("answers", tagger, lambda: predict(tagger, self.sample))
-
-    def probabilities(self, tagger: Tagger) -> Tensor:
-        """The probability of every tag at every word of the sample, (word, tag)."""
-        return self.once("probabilities", tagger, lambda: word_probabilities(tagger, self.sample))
+    @cached_property
+    def probabilities(self) -> Tensor:
+        """The probability of every tag at every word of the sample, sentence after sentence, (word, tag)."""
+        rows = dict(answers(self.tagger, self.sample, lambda view: view.marginals.double()))
+        return torch.cat([rows[number] for number in sorted(rows)]) if rows else torch.zeros(0, len(self.tagger.tags))
 
 
-def source_dev(tagger: Tagger, material: Material) -> float | None:
+def source_dev(seen: Evidence) -> float | None:
     """Span F1 (accuracy for plain tags) on held-out source sentences. Punishes a recipe that gives up some of the
     source for the target; guards against runs that went wrong altogether."""
-    return None if material.source_dev is None else DevelopmentScore(material.source_dev)(tagger)
+    return None if seen.source_dev is None else DevelopmentScore(seen.source_dev)(seen.tagger)
 
 
-def mean_entropy(tagger: Tagger, material: Material) -> float | None:
+def mean_entropy(seen: Evidence) -> float | None:
     """Minus the mean entropy of a word's tag, in nats (Morerio et al. 2018). Self-training lowers it whether it is
     right or wrong, and a tagger that finds no entity is the surest of all."""
-    probabilities = material.probabilities(tagger)
-    return -float(entropies(probabilities).mean()) if len(probabilities) else None
+    return -float(entropies(seen.probabilities).mean()) if len(seen.probabilities) else None
 
 
-def information_maximisation(tagger: Tagger, material: Material) -> float | None:
+def information_maximisation(seen: Evidence) -> float | None:
     """The mutual information of word and tag: the entropy of the mean prediction minus the mean entropy (Bridle et al.
     1991). A tagger that says O everywhere does not win; one with many false alarms may."""
-    probabilities = material.probabilities(tagger)
+    probabilities = seen.probabilities
     if not len(probabilities):
         return None
     return float(entropies(probabilities.mean(0)) - entropies(probabilities).mean())
 
 
-def nuclear_norm(tagger: Tagger, material: Material) -> float | None:
-    """The sum of the singular values of the predictions (word, tag), as a share of its largest possible value (Cui et
-    al. 2020; Deng et al. 2023). High where words are sure of their tag, and many tags occur."""
-    probabilities = material.probabilities(tagger)
-    if not len(probabilities):
-        return None
-    largest = sqrt(len(probabilities) * min(probabilities.shape))
-    return float(torch.linalg.matrix_norm(probabilities, "nuc")) / largest
+def entropies(probabilities: Tensor) -> Tensor:
+    """In nats, over the last dimension, which is normalised against rounding."""
+    shares = probabilities / probabilities.sum(-1, keepdim=True).clamp_min(1e-300)
+    result: Tensor = torch.special.entr(shares).sum(-1)
+    return result
 
 
-SELECTORS: dict[str, Callable[[Tagger, Material], float | None]] = {
+SELECTORS: dict[str, Callable[[Evidence], float | None]] = {
     "source-dev": source_dev,
     "entropy": mean_entropy,
     "information-maximisation": information_maximisation,
-    "nuclear-norm": nuclear_norm,
 }
 """Each gives a finished tagger a number, the higher the better; None where it cannot say anything."""
 AGREEMENT = "agreement"  # compares all runs, and is computed when they are over
@@ -138,26 +121,6 @@ def _spans(tags: Tags, kind: Kind) -> set[tuple[int, Span]]:
     return {(number, span) for number, row in enumerate(rows) for span in row}
 
 
-def sample_answers(tagger: Tagger, material: Material) -> list[tuple[str, ...]] | None:
-    """The tags of the target's sample; None without any sentence."""
-    if not len(material.sample):
-        return None
-    return [sentence.tags or () for sentence in material.answers(tagger)]
-
-
-def word_probabilities(tagger: Tagger, text: Corpus) -> Tensor:
-    """The probability of every tag at every word under the head, sentence after sentence, (word, tag)."""
-    rows = dict(answers(tagger, text, lambda view: view.marginals.double()))
-    return torch.cat([rows[number] for number in sorted(rows)]) if rows else torch.zeros(0, len(tagger.tags))
-
-
-def entropies(probabilities: Tensor) -> Tensor:
-    """In nats, over the last dimension, which is normalised against rounding."""
-    shares = probabilities / probabilities.sum(-1, keepdim=True).clamp_min(1e-300)
-    result: Tensor = torch.special.entr(shares).sum(-1)
-    return result
-
-
 def require_selectors(names: Sequence[str]) -> None:
     for name in names:
         if name not in ALL_SELECTORS:
@@ -166,62 +129,51 @@ def require_selectors(names: Sequence[str]) -> None:
             )
 
 
-_VALUES, _ANSWERS = JUDGEMENTS  # files in the folder of a run; the second holds its tags of the target's sample
-
-
 def judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str]) -> None:
-    """Write the values of the selectors for a finished run, and its answers for agreement, into its folder; those that
-    are there are not computed again."""
-    values = _stored(run, _VALUES) or {}
-    missing = [name for name in selectors if name in SELECTORS and name not in values]
-    needs_answers = AGREEMENT in selectors and _stored(run, _ANSWERS) is None
-    if not (missing or needs_answers) or task.target is None:
+    """Write the values of the selectors for a finished run, and its tags of the sample for agreement, into its folder;
+    those that are there are not computed again."""
+    found = _stored(run)
+    missing = [name for name in selectors if name in SELECTORS and name not in found["values"]]
+    needs_tags = AGREEMENT in selectors and "tags" not in found
+    if not (missing or needs_tags) or task.target is None:
         return
     tagger = Tagger.load(run.folder, device_for(run.settings.training))
-    material = material_for(run, task, task.target)
-    if needs_answers:
-        write_checksummed(run.folder / _ANSWERS, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
-    for name in missing:
-        values[name] = SELECTORS[name](tagger, material)
-    if missing:
-        write_checksummed(run.folder / _VALUES, values)
+    seen = Evidence(tagger, task.target.unlabelled(), held_out_source(run, task))
+    if needs_tags:
+        found |= {"kind": tagger.labels.kind, "tags": [sentence.tags for sentence in predict(tagger, seen.sample)]}
+    found["values"] |= {name: SELECTORS[name](seen) for name in missing}
+    write_checksummed(run.folder / JUDGEMENTS, found)
 
 
 def read_judgements(runs: Sequence[PlannedRun], selectors: Sequence[str]) -> dict[str, dict[str, float | None]]:
     """The stored values of these runs, by their names; None for a selector that gave none."""
-    values = {run.name: _stored(run, _VALUES) or {} for run in runs}
-    if AGREEMENT in selectors:
-        for name, value in _agreement(runs).items():
-            values[name][AGREEMENT] = value
+    stored = {run.name: _stored(run) for run in runs}
+    agreed: Mapping[str, float | None] = {}
+    tagged = {name: found for name, found in stored.items() if found.get("tags")}
+    kinds = {found["kind"] for found in tagged.values()}  # a tagger with the target's labels may have another
+    if AGREEMENT in selectors and len(kinds) == 1:
+        agreed = agreement({name: found["tags"] for name, found in tagged.items()}, kinds.pop())
+    values = {name: {**found["values"], AGREEMENT: agreed.get(name)} for name, found in stored.items()}
     return {run: {name: own.get(name) for name in selectors} for run, own in values.items()}
 
 
-def _agreement(runs: Sequence[PlannedRun]) -> Mapping[str, float | None]:
-    """Of runs with tags of one kind: a tagger with the target's labels may have others."""
-    stored = {run.name: _stored(run, _ANSWERS) or {"tags": None} for run in runs}
-    tagged = {name: content for name, content in stored.items() if content["tags"] is not None}
-    kinds = {content["kind"] for content in tagged.values()}
-    if len(kinds) != 1:
-        return {}
-    return agreement({name: content["tags"] for name, content in tagged.items()}, kinds.pop())
-
-
-def _stored(run: PlannedRun, name: str) -> Any:
-    """None where the file is missing or damaged: then the run is judged once more."""
+def _stored(run: PlannedRun) -> dict[str, Any]:
+    """What was said of the run; nothing where the file is missing or damaged: then the run is judged once more."""
     try:
-        return read_checksummed(run.folder / name)
+        found: dict[str, Any] = read_checksummed(run.folder / JUDGEMENTS)
     except (FileNotFoundError, StorageError):
-        return None
+        return {"values": {}}
+    return found
 
 
-def material_for(run: PlannedRun, task: BlindTask, target: Corpus) -> Material:
-    """What selectors may see of this run: never source sentences that it learnt."""
-    settings, dev = run.settings, None
+def held_out_source(run: PlannedRun, task: BlindTask) -> Corpus | None:
+    """Labelled source sentences that this run did not learn; None without any."""
+    settings = run.settings
     is_held_out = task.source_dev is not None or settings.select in ("auto", "source-dev")
-    if is_held_out and not settings.train_on_dev and not task.trains_target(run.recipe):
-        _, selector, _ = choose_selector(task.source, task.source_dev, None, "source-dev", run.seed)
-        dev = selector.corpus if isinstance(selector, DevelopmentScore) else None
-    return Material(target.unlabelled(), dev)
+    if not is_held_out or settings.train_on_dev or task.trains_target(run.recipe):
+        return None
+    _, selector, _ = choose_selector(task.source, task.source_dev, None, "source-dev", run.seed)
+    return selector.corpus if isinstance(selector, DevelopmentScore) else None
 
 
 def run_and_judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str] = (), threads: int | None = None) -> float:
@@ -238,29 +190,14 @@ def missing_judgements(
 ) -> Iterator[str]:
     """Which of the selectors could judge none of the runs, and why."""
     chose = {choice.selector for choice in choices}
-    by_reason: dict[str, list[str]] = {}
     for selector in selectors:
-        if selector not in chose:
-            by_reason.setdefault(_why_none(selector, runs, task), []).append(selector)
-    for reason, names in by_reason.items():
-        yield f"Could judge no run: {', '.join(names)}{reason and f' ({reason})'}."
-
-
-def _why_none(selector: str, runs: Sequence[PlannedRun], task: BlindTask) -> str:
-    reasons = [_why_not(selector, run, task) for run in runs]
-    if all(reasons):
-        return reasons[0]
-    return f"it asks {FEWEST} runs at least" if selector == AGREEMENT and len(runs) < FEWEST else ""
-
-
-def _why_not(selector: str, run: PlannedRun, task: BlindTask) -> str:
-    """Why this selector can never judge this run; empty where it may."""
-    if task.target is None or not task.target.word_count:
-        return "there is no target text"
-    if selector != "source-dev" or material_for(run, task, task.target).source_dev is not None:
-        return ""
-    if task.trains_target(run.recipe):
-        return "a tagger of the target's own knows nothing of the source"
-    if run.settings.train_on_dev:
-        return "the source's dev sentences were learnt, too (train_on_dev)"
-    return "there are no held-out source sentences to measure runs on"
+        if selector in chose:
+            continue
+        why = ""
+        if task.target is None or not task.target.word_count:
+            why = " (there is no target text)"
+        elif selector == AGREEMENT and len(runs) < FEWEST:
+            why = f" (it asks {FEWEST} runs at least)"
+        elif selector == "source-dev":
+            why = " (there are no held-out source sentences to measure runs on)"
+        yield f"Could judge no run: {selector}{why}."

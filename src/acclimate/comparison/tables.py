@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.results import Choice, Comparison, Mean, RecipeResult, RunResult
+from acclimate.comparison.results import Choice, Comparison, Mean, RecipeResult
 from acclimate.data.corpus import Corpus
 from acclimate.data.writers.shared import encoded, save, write_csv
 from acclimate.evaluation.table import Row, align
@@ -83,21 +83,19 @@ def legend(comparison: Comparison) -> Iterator[str]:
         yield f"Missing: {name}. {why}"
     if comparison.is_scored:
         score = "accuracy" if comparison.metric == "token accuracy" else "span F1"
-        yield f"Target test in percent ({score}), mean ± standard deviation over seeds; {_star(comparison)}."
+        alone = len(comparison.leaders) == 1
+        star = "* is the best mean" if alone else "* are the best means, equal as far as they are printed"
+        yield f"Target test in percent ({score}), mean ± standard deviation over seeds; {star}."
         yield (
             f"Change: against {comparison.against}. Paired bootstrap and permutation test over sentences, all seeds of "
             "a sentence together; p-values after Holm's correction."
         )
         what = "words of" if comparison.metric == "token accuracy" else "mentions labelled in"
         yield f"Seen: {what} the source or the labelled target sentences, the same for every line."
-    for choice in comparison.choices:
-        if choice.tied:
-            yield f"{choice.selector}: {choice.tied} more with the same value; the first is named."
-    if any(choice.silent for choice in comparison.choices):
-        silent = ", ".join(choice.selector for choice in comparison.choices if choice.silent)
+    if silent := [choice.selector for choice in comparison.choices if choice.silent]:
         yield (
-            f"Not all runs could be judged by: {silent} (no held-out source sentences for a run that learnt them all, "
-            "or for a tagger of the target's own)."
+            f"Not all runs could be judged by: {', '.join(silent)} (no held-out source sentences for a run that learnt "
+            "them all, or for a tagger of the target's own)."
         )
     yield from (remark for remark in remarks_of_runs(comparison) if reserved is None or reserved.why not in remark)
 
@@ -109,37 +107,19 @@ def remarks_of_runs(comparison: Comparison) -> Iterator[str]:
     """The remarks of runs, each once, with its recipes; of those that differ in figures alone, the first seed's."""
     sayers: dict[str, dict[str, None]] = {}
     for result in comparison.recipes:
-        for alike in _by_words(result.runs).values():
-            sayers.setdefault(_of_seeds(alike), {})[result.recipe] = None
+        by_words: dict[str, dict[int, str]] = {}  # remarks by their words, whatever the figures, and by the seed
+        for run in result.runs:
+            for remark in run.remarks:
+                by_words.setdefault(_FIGURE.sub("#", remark), {})[run.seed] = remark
+        for alike in by_words.values():
+            (seed, remark), *others = alike.items()
+            if any(other != remark for _, other in others):
+                remark += f" (Seed {seed}; alike with {', '.join(str(other) for other, _ in others)}.)"
+            sayers.setdefault(remark, {})[result.recipe] = None
     everybody = {run.recipe for run in comparison.runs}
     for remark, recipes in sayers.items():
         is_clear = recipes.keys() == everybody or all(remark.startswith(f"{name} ") for name in recipes)
         yield remark if is_clear else f"{', '.join(recipes)}: {remark}"
-
-
-def _of_seeds(alike: Mapping[int, str]) -> str:
-    """A remark of several seeds, whose figures may differ."""
-    (seed, remark), *others = alike.items()
-    if all(other == remark for _, other in others):
-        return remark
-    return f"{remark} (Seed {seed}; alike with {', '.join(str(other) for other, _ in others)}.)"
-
-
-def _by_words(runs: Iterable[RunResult]) -> dict[str, dict[int, str]]:
-    """Remarks by their words, whatever the figures, and by the seed."""
-    alike: dict[str, dict[int, str]] = {}
-    for run in runs:
-        for remark in run.remarks:
-            alike.setdefault(_FIGURE.sub("#", remark), {})[run.seed] = remark
-    return alike
-
-
-def _star(comparison: Comparison) -> str:
-    return (
-        "* is the best mean"
-        if len(comparison.leaders) == 1
-        else "* are the best means, equal as far as they are printed"
-    )
 
 
 def render(comparison: Comparison) -> str:
@@ -156,12 +136,8 @@ def markdown(comparison: Comparison) -> str:
     if rows := source_rows(comparison):
         lines += ["", "## Source by source", "", *markdown_table(rows)]
     if comparison.choices:
-        lines += [
-            "",
-            "## What the selectors would choose",
-            "",
-            *markdown_table(choice_rows(comparison.choices, comparison.is_scored)),
-        ]
+        rows = choice_rows(comparison.choices, comparison.is_scored)
+        lines += ["", "## What the selectors would choose", "", *markdown_table(rows)]
     for line in legend(comparison):
         lines += ["", line]
     return "\n".join(lines) + "\n"
@@ -204,8 +180,9 @@ def write_material(task: Task, folder: Path) -> None:
     known = {*task.source_labels, *(task.target_labels or ())}  # what a tagger may find there
     source_text = task.source_test or task.source_dev or task.source
     target_text = test or target
+    gold = None if test is None or not test.is_labelled else test.open_to(known)
     kept: dict[str, Any] = {
-        "test": None if test is None or not test.is_labelled else _labelled(test.open_to(known)),
+        "test": None if gold is None else _labelled(gold),
         "names": {SOURCE: source_text.name, TARGET: None if target_text is None else target_text.name},
         "text": text_figures(task.source, target),
     }

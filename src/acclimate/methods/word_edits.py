@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from acclimate.data.corpus import Sentence
-
 CHANGES = "changes"  # the kind of such rows in a run's record
 NOTED = 8  # sentences that are written down at a time
 Item = TypeVar("Item")
@@ -59,11 +57,6 @@ class Edited:
     by: str  # what edited them
     rows: Sequence[dict[str, Any]]  # see `noted_row`
     kind: str = CHANGES
-
-    @classmethod
-    def of_pairs(cls, by: str, pairs: Sequence[tuple[Sentence, Sentence]]) -> Edited:
-        """From sentences as they were, and as they are learnt."""
-        return cls(by, [noted_row(old.words, edits_between(old.words, new.words)) for old, new in spread(pairs)])
 
     def __call__(self, learner: Any) -> dict[str, Any]:
         return {"by": self.by, "rows": self.rows}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,6 @@ class About:
     summary: str = ""
     sections: str = ""  # Markdown, before the use
     ending: str = ""  # and after it
-    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def tagger_card(tagger: Tagger, about: About | None = None) -> str:
@@ -39,7 +38,7 @@ def tagger_card(tagger: Tagger, about: About | None = None) -> str:
     about = about or About()
     kind = "a tag for each word" if tagger.labels.kind == "plain" else "spans of words"
     origin = "" if tagger.origin is None else f"{_ORIGIN}{tagger.origin}"
-    return f"""{front_matter(tagger, about.metadata)}{_TITLE}
+    return f"""{front_matter(tagger)}{_TITLE}
 {f"{about.summary}{chr(10)}{chr(10)}" if about.summary else ""}- **Finds**: {kind}. Labels: {codes(tagger.labels)}.
 - **Head**: {tagger.head_name}. {_HEADS[tagger.head_name]}
 {about.sections}{_USE}{about.ending}{_other_tools(tagger)}{origin}"""
@@ -91,7 +90,7 @@ def _other_tools(tagger: Tagger) -> str:
     return "" if pieces is None else _OTHER_TOOLS.format(longest=pieces.longest)
 
 
-def front_matter(tagger: Tagger, more: Mapping[str, Any] | None = None, library: str = "acclimate") -> str:
+def front_matter(tagger: Tagger, library: str = "acclimate") -> str:
     """What a model hub reads, as YAML between two lines."""
     known: dict[str, Any] = {"library_name": library, "pipeline_tag": "token-classification"}
     licence = license_of(tagger.origin)
@@ -101,7 +100,7 @@ def front_matter(tagger: Tagger, more: Mapping[str, Any] | None = None, library:
     if base is not None:
         known["base_model"] = base
     known["tags"] = ["acclimate", "token-classification"]
-    return f"---\n{yaml.safe_dump(known | dict(more or {}), sort_keys=False, allow_unicode=True, width=1000)}---\n\n"
+    return f"---\n{yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=1000)}---\n\n"
 
 
 def base_model(tagger: Tagger) -> str | None:

@@ -137,11 +137,6 @@ def require_unchanged(path: Path) -> None:
         _verify_file(folder, name, sums[name])
 
 
-def has_checksum(path: Path) -> bool:
-    """Whether a checksum of this file was noted."""
-    return path.name in _checksums_in(path.parent)
-
-
 def read_sealed_json(path: Path) -> Any:
     """A JSON file, after a check."""
     require_unchanged(path)

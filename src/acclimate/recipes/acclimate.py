@@ -56,8 +56,6 @@ class AcclimateSettings(Settings):
     """Learning rate of a round, as a factor of the run's learning rate."""
     separate_heads: bool | None = None
     """Add a last stage with one head per domain; null: only with target labels and target-dev."""
-    separate_heads_share: float = Field(0.5, gt=0)
-    """With separate_heads: length of that stage, as a share of the usual number of updates."""
     domain_tuning: TuningSettings = TuningSettings()
     """Settings of the domain tuning of the encoder."""
     masked_noise: MaskedNoiseSettings = MaskedNoiseSettings()
@@ -66,7 +64,8 @@ class AcclimateSettings(Settings):
     """Settings for creating anchors: sentences with entities from the other domain."""
 
 
-EVALUATIONS = 10  # of a stage with separate heads, if the selector looks at the target
+# of the stage with separate heads: its share of the usual updates, and evaluations if the selector looks at the target
+SEPARATE_HEADS_SHARE, EVALUATIONS = 0.5, 10
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
@@ -136,7 +135,7 @@ def separate_heads(tagger: Tagger, plan: Plan) -> dict[str, Any]:
         "name": "separate_heads",
         "separate_heads": True,
         "objectives": task("both", options),
-        "share": options.separate_heads_share,
+        "share": SEPARATE_HEADS_SHARE,
         "learning_rate": round_rate(tagger, plan),
         "keep_best": on_target,
         "evaluations": EVALUATIONS if on_target else None,

@@ -18,7 +18,7 @@ from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
-LEAST_UPDATES = 500
+LEAST_UPDATES = 500  # on labelled target sentences: a few of them make very short epochs
 
 
 def source_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -26,17 +26,9 @@ def source_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield Stage("source", {"tag": Tagging()}, batches, plan.training)
 
 
-class TargetOnlySettings(Settings):
-    """How long to train at least."""
-
-    least_updates: int = Field(LEAST_UPDATES, ge=1)
-    """Minimum number of updates if training.updates is not set, since a few sentences make very short epochs."""
-
-
 def target_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
-    least = getattr(plan.options, "least_updates", LEAST_UPDATES)
     batches = plan.batches(tagger, {SOURCE: plan.target.labelled()})
-    yield Stage("target", {"tag": Tagging()}, batches, long_enough(plan.training, batches.epoch_length, least))
+    yield Stage("target", {"tag": Tagging()}, batches, long_enough(plan.training, batches.epoch_length, LEAST_UPDATES))
 
 
 def long_enough(training: TrainingSettings, epoch_length: int, least: int) -> TrainingSettings:
@@ -52,7 +44,6 @@ TARGET_ONLY = Recipe(
     "target-only",
     "no transfer: train on the labelled target sentences alone",
     target_only,
-    TargetOnlySettings,
     needs=frozenset({"target", "target labels"}),
     needs_source=False,
     own_tagger="always",
@@ -117,8 +108,6 @@ class LaDtlSettings(Settings):
     """Weight of the discrepancy of each tag; 0: only train on the source and the labelled target sentences."""
     floor: float = Field(1e-4, ge=0)
     """Ignore the gradient of discrepancies below this value."""
-    most_words: int = Field(256, ge=1)
-    """Maximum number of words per tag and domain sampled from a batch."""
 
 
 def la_dtl(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -127,7 +116,7 @@ def la_dtl(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: LaDtlSettings = plan.options
     objectives: dict[str, Objective] = {"tag": TaggingOfAll("sentence")}
     if options.weight > 0:
-        objectives["words"] = WordDiscrepancy(options.weight, BANK, most=options.most_words, floor=options.floor)
+        objectives["words"] = WordDiscrepancy(options.weight, BANK, floor=options.floor)
     batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: plan.target.labelled()})
     yield Stage("la-dtl", objectives, batches, plan.training)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast, get_args
 
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
@@ -17,46 +15,84 @@ from acclimate.model.encoders.layers import Normalise
 from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import most_confident
 from acclimate.recipes.compose_parts import (
-    LABELLED,
     OBJECTIVES,
-    TEXTS,
     Built,
     ComposeSettings,
     DiscriminatorTermSettings,
-    EditName,
     StageContext,
     StageSettings,
     Term,
     WordMmdSettings,
-    anchored,
-    beside_of,
-    edited_pairs,
-    learns_of,
-    reads_beside,
     round_names,
     sides_of,
 )
-from acclimate.recipes.datnet import strength_and_rate
+from acclimate.recipes.datnet import check_rate
 from acclimate.recipes.domain_tuning import check_tuning, domain_tuning, require_language_model
 from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
 from acclimate.recipes.mslm import MslmSettings, entity_stage
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
-from acclimate.recipes.pdaln import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
+from acclimate.recipes.pdaln import ONLY_DELETION, ContrastSettings, check_mu, edit_for, exchanged, only_deletes
 from acclimate.recipes.recipe import (
-    Patience,
     Plan,
     Recipe,
     chooses,
     evaluated_often,
     same_weights,
     shortened,
+    some_passes,
     unlabelled,
 )
 from acclimate.settings import UsageError
 from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage, Watch
+
+StageText = tuple[Corpus, tuple[Watch, ...]]
+"""Text of a stage, and what notes in the record how it was made."""
+
+Text = Callable[[Tagger, Plan, StageSettings, int], StageText]
+
+
+def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
+    """Sentences of both domains with entities of the other one."""
+    made = exchanged(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
+    return made.corpus, (made.edited(),)
+
+
+TEXTS: dict[str, Text] = {
+    "source": lambda tagger, plan, stage, number: (plan.source.labelled(), ()),
+    "target": lambda tagger, plan, stage, number: (unlabelled(plan), ()),
+    "target-labelled": lambda tagger, plan, stage, number: (plan.target.labelled(), ()),
+    "pseudo-labelled": lambda tagger, plan, stage, number: (most_confident(tagger, plan.target, stage.keep), ()),
+    "anchors": anchored,
+}
+LABELLED = set(TEXTS) - {"target"}  # those that have tags
+
+
+def learns_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
+    """The `learns` texts; MSLM's default is all that is labelled."""
+    if stage.learns is not None:
+        return stage.learns
+    few = stage.mslm is not None and len(plan.target.labelled())
+    return ("source", "target-labelled") if few else ("source",)
+
+
+def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
+    """The `beside` texts; the default is all target text, if an objective reads it."""
+    if stage.beside is not None:
+        return stage.beside
+    if not any(reads_beside(name, term) for name, term in stage.objectives.items()):
+        return ()
+    texts = (("target-labelled", plan.target.labelled()), ("target", unlabelled(plan)))
+    return tuple(name for name, corpus in texts if len(corpus))
+
+
+def reads_beside(name: str, term: Term) -> bool:
+    """Whether an objective reads the `beside` texts."""
+    needs: frozenset[str] = OBJECTIVES[name].needs
+    return bool(needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
 
 
 def parts() -> dict[str, list[str]]:
@@ -73,14 +109,13 @@ def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     normalise_for_noise(tagger, plan)
     number = 0
     for stage in options.stages:
-        patience = Patience(stage.patience)
         for name in round_names(stage):
             made = made_stage(name, stage, tagger, plan, number)
             before = frozen_copy(tagger) if stage.keep_best else None  # made_stage may have changed the heads
             yield made
             number += 1
-            if before is not None and patience.ends_after(undone=same_weights(before, tagger)):
-                break
+            if before is not None and same_weights(before, tagger):
+                break  # the round was undone
 
 
 def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
@@ -157,9 +192,7 @@ def length_for(stage: StageSettings, training: TrainingSettings, batches: Stream
     if stage.updates is not None:
         return training.model_copy(update={"updates": stage.updates})
     if stage.epochs is not None:
-        passes = training.model_copy(update={"epochs": stage.epochs, "updates": None})
-        updates = passes.updates_for(batches.epoch_length)
-        return passes.model_copy(update={"updates": min(updates, training.updates or updates)})
+        return some_passes(training, stage.epochs, batches)
     return training if stage.share == 1 else shortened(training, stage.share, batches)
 
 
@@ -186,7 +219,7 @@ def _weight(weight: float, schedule: Schedule | None) -> float | Schedule:
 # settings of a stage that its domain tuning sets itself or does not know
 NOT_IN_TUNING = (
     *("learns", "beside", "separate_heads", "updates", "epochs", "share", "learning_rate"),
-    *("keep_best", "patience", "evaluations", "to_the_end", "edits"),
+    *("keep_best", "evaluations", "to_the_end"),
 )
 
 
@@ -226,7 +259,6 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
         refuse_unused(stage, "mslm", ("beside", "separate_heads"), where)
         check_mslm(tagger, replace(plan, options=stage.mslm))
     learns, beside = learns_of(stage, plan), beside_of(stage, plan)
-    refuse_unread_edits(stage, (*learns, *beside), where)
     for name in (*learns, *beside):
         check_text(tagger, plan, stage, name, where, can_tag, number)
     if stage.mslm is not None:
@@ -282,25 +314,11 @@ def check_text(
         raise UsageError(f"{where} learns from {name}, which needs target text: give --target.")
     if name == "pseudo-labelled" and not can_tag:
         raise UsageError(f"{where} learns from the tagger's own tags, but no stage before it has taught it any.")
-    if name in get_args(EditName):
-        with stage_in_message(f"{where}, {name}"):
-            first = next(edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number), None)
-        if first is None:
-            named = " Name a table of them in edits.synonyms." if name == "synonyms" else ""
-            raise InputError(f"{where}: no labelled sentence has a word that {name} could change.{named}")
     if name == "anchors" and not len(anchored(tagger, plan, stage, number)[0]):
         raise InputError(
             f"{where}: no entity of the labelled target sentences has another one of its type in the source, or the "
             "other way round: there are no anchors."
         )
-
-
-def refuse_unread_edits(stage: StageSettings, texts: Collection[str], where: str) -> None:
-    usual = EditSettings()
-    for name in EditSettings.model_fields:
-        readers = get_args(EditName) if name == "edit_share" else ("synonyms",)
-        if getattr(stage.edits, name) != getattr(usual, name) and not set(readers) & set(texts):
-            raise UsageError(f"{where}: edits.{name} has no effect: the stage has no text {' or '.join(readers)}.")
 
 
 def check_needs(tagger: Tagger, name: str, beside: tuple[str, ...], where: str, can_tag: bool, term: Term) -> None:
@@ -324,28 +342,17 @@ def check_needs(tagger: Tagger, name: str, beside: tuple[str, ...], where: str, 
 def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
     """Refuse settings of an objective that do not fit tagger and data."""
     settings = term.settings
-    if isinstance(settings, WordMmdSettings) and isinstance(settings.mu, dict):
-        unknown = [tag for tag in settings.mu if tag not in tagger.tags]
-        if unknown:
-            raise UsageError(f"{where}: mu: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
+    if isinstance(settings, WordMmdSettings):
+        check_mu(tagger, settings.mu, f"{where}: mu")
     if isinstance(settings, DiscriminatorTermSettings):
-        _, rate = strength_and_rate(tagger, settings)
-        if plan.training.optimizer == "muon" and rate != 1:
-            raise UsageError(f"{where}: with training.optimizer=muon all learn at one rate: set its rate to 1.")
+        check_rate(tagger, plan, settings, f"{where}: settings")
     if isinstance(settings, ContrastSettings):
-        with stage_in_message(where):
+        try:
             edit_for(tagger, replace(plan, options=settings))
-
-
-@contextmanager
-def stage_in_message(where: str) -> Iterator[None]:
-    """Name the stage in errors about synonyms."""
-    try:
-        yield
-    except UsageError as problem:
-        raise UsageError(f"{where}: {problem}") from None
-    except (OSError, InputError) as problem:
-        raise InputError(f"{where}: {problem}") from None
+        except UsageError as problem:
+            raise UsageError(f"{where}: {problem}") from None
+        except (OSError, InputError) as problem:
+            raise InputError(f"{where}: {problem}") from None
 
 
 COMPOSE = Recipe(

@@ -1,31 +1,27 @@
-"""The parts of a composition by the names people type: objectives, texts, and the settings of a stage.
+"""The parts of a composition by the names people type: objectives, and the settings of a stage.
 
 A new objective is a group of settings, a function and one line in `OBJECTIVES`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from random import Random
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from acclimate.data.batches import SOURCE, TARGET
-from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
 from acclimate.methods.alignment.mmd import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.contrastive import Edit, delete_span, replace_synonyms
 from acclimate.methods.masked_words import PolicyLoss
 from acclimate.methods.objective import Objective, Tagging, TaggingOfAll
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabilities, frozen_copy, rising
-from acclimate.methods.word_edits import Edited
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.baselines import most_confident
 from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, MaskingSettings, masked_words, policy_for
 from acclimate.recipes.mat import MaskedNoiseSettings, masked_adversarial
@@ -33,23 +29,19 @@ from acclimate.recipes.mslm import MslmSettings
 from acclimate.recipes.pdaln import (
     AnchorSettings,
     ContrastSettings,
-    EditSettings,
     MeanTeacherSettings,
     VirtualNoiseSettings,
     contrast,
     edit_for,
-    exchanged,
-    synonyms_for,
 )
-from acclimate.recipes.recipe import Plan, unlabelled
+from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings, complete
 from acclimate.spelling import did_you_mean
 from acclimate.training.settings import Schedule
 from acclimate.training.stage import Watch
 
 Domain = Literal["source", "target"]
-TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors", "synonyms", "deletion"]
-EditName = Literal["synonyms", "deletion"]
+TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors"]
 
 
 class TaggingSettings(Settings):
@@ -98,8 +90,6 @@ class WordMmdSettings(SentenceMmdSettings):
 
     mu: float | dict[str, float] = 0.25
     """Weight of each tag's discrepancy: one number, or a number per tag (0.25 for tags not listed)."""
-    most_words: int = Field(256, ge=1)
-    """Maximum number of words per tag and domain sampled from a batch."""
     floor: float | None = Field(None, ge=0)
     """Ignore the gradient of discrepancies below this value; null: no limit."""
 
@@ -188,31 +178,15 @@ def masked_tagging(stage: StageContext, settings: MaskedTaggingSettings) -> Obje
     return masked_adversarial(tagging(stage, settings), {SOURCE: radii, TARGET: radii}, stage.text, settings)
 
 
-def virtual_adversarial(stage: StageContext, settings: VirtualTermSettings) -> Objective:
-    return VirtualAdversarialTraining(settings.step, settings.trial, [settings.side])
-
-
 def discriminator(stage: StageContext, settings: DiscriminatorTermSettings) -> Built:
     made = discriminator_for(stage.tagger, settings, stage.updates)
     assert made is not None  # these settings do not allow "none"
     return Built({"": made}, watches=(DiscriminatorDiagnostics(made, held_out(stage.plan, stage.beside)),))
 
 
-def sentence_mmd(stage: StageContext, settings: SentenceMmdSettings) -> Objective:
-    return SentenceDiscrepancy(unbiased=settings.unbiased)
-
-
-def word_mmd(stage: StageContext, settings: WordMmdSettings) -> Objective:
-    return WordDiscrepancy(settings.mu, unbiased=settings.unbiased, most=settings.most_words, floor=settings.floor)
-
-
 def contrast_of(stage: StageContext, settings: ContrastSettings) -> Objective:
     plan = replace(stage.plan, options=settings)
     return contrast(stage.tagger, plan, edit_for(stage.tagger, plan), stage.number)
-
-
-def distillation(stage: StageContext, settings: DistillationSettings) -> Objective:
-    return Distillation(frozen_copy(stage.tagger), settings.probabilities, settings.side)
 
 
 def mean_teacher(stage: StageContext, settings: MeanTeacherTermSettings) -> Built:
@@ -245,18 +219,31 @@ OBJECTIVES: dict[str, ObjectiveKind] = {
         "tagging, also under noise and with hidden words (MAT)", MaskedTaggingSettings, masked_tagging, learns_tags=True
     ),
     "virtual-adversarial": ObjectiveKind(
-        "tags must not change under noise (VAT)", VirtualTermSettings, virtual_adversarial
+        "tags must not change under noise (VAT)",
+        VirtualTermSettings,
+        lambda stage, own: VirtualAdversarialTraining(own.step, own.trial, [own.side]),
     ),
     "discriminator": ObjectiveKind(
         "domain discriminator with reversed gradient (GRAD)", DiscriminatorTermSettings, discriminator, _BESIDE
     ),
-    "sentence-mmd": ObjectiveKind("sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, _BESIDE),
+    "sentence-mmd": ObjectiveKind(
+        "sentences of both domains made alike",
+        SentenceMmdSettings,
+        lambda stage, own: SentenceDiscrepancy(unbiased=own.unbiased),
+        _BESIDE,
+    ),
     "word-mmd": ObjectiveKind(
-        "words of one tag made alike in both domains", WordMmdSettings, word_mmd, frozenset({"labels beside"})
+        "words of one tag made alike in both domains",
+        WordMmdSettings,
+        lambda stage, own: WordDiscrepancy(own.mu, unbiased=own.unbiased, floor=own.floor),
+        frozenset({"labels beside"}),
     ),
     "contrast": ObjectiveKind("sentences told from one another, beside edited twins", ContrastSettings, contrast_of),
     "distillation": ObjectiveKind(
-        "agree with the tagger of the stage before", DistillationSettings, distillation, frozenset({"teacher"})
+        "agree with the tagger of the stage before",
+        DistillationSettings,
+        lambda stage, own: Distillation(frozen_copy(stage.tagger), own.probabilities, own.side),
+        frozenset({"teacher"}),
     ),
     "mean-teacher": ObjectiveKind(
         "agree with a moving average of the weights", MeanTeacherTermSettings, mean_teacher, frozenset({"text beside"})
@@ -304,9 +291,7 @@ class StageSettings(Settings):
     rounds: int = Field(1, ge=1)
     """Number of times to repeat the stage, each time with a new teacher and newly created texts."""
     keep_best: bool = False
-    """Undo a round that does not improve the selector's score."""
-    patience: int = Field(0, ge=0)
-    """With keep_best: number of undone rounds in a row to tolerate; one more ends the rounds. 0: stop at the first."""
+    """Undo a round that does not improve the selector's score; no other round follows it."""
     evaluations: int | None = Field(None, ge=1)
     """Minimum number of evaluations by the selector in each round; null: as often as in the rest of the run."""
     to_the_end: bool = False
@@ -315,8 +300,6 @@ class StageSettings(Settings):
     """For pseudo-labelled text: share of target sentences to train on, the most confident first."""
     anchors: AnchorSettings = AnchorSettings()
     """Settings for creating the text `anchors`: sentences with entities from the other domain."""
-    edits: EditSettings = EditSettings()
-    """Settings for creating the texts `synonyms` and `deletion`."""
 
     @field_validator("objectives", mode="before")
     @classmethod
@@ -403,82 +386,3 @@ class ComposeSettings(Settings):
         if twice is not None:
             raise ValueError(f"two stages are called {twice!r}")
         return tuple(named)
-
-
-StageText = tuple[Corpus, tuple[Watch, ...]]
-"""Text of a stage, and what notes in the record how it was made."""
-
-Text = Callable[[Tagger, Plan, StageSettings, int], StageText]
-
-
-def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
-    """Sentences of both domains with entities of the other one."""
-    made = exchanged(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
-    return made.corpus, (made.edited(),)
-
-
-def edited_by(name: EditName) -> Text:
-    """Labelled sentences of both domains, edited; those in which nothing can be edited are left out."""
-
-    def edited(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
-        pairs = list(edited_pairs(name, tagger, plan, stage.edits, number))
-        corpus = Corpus.of((sentence for _, sentence in pairs), f"{plan.source.name}, {name}", tagger.labels.kind)
-        return corpus, (Edited.of_pairs(name, pairs),)
-
-    return edited
-
-
-def edited_pairs(
-    name: EditName, tagger: Tagger, plan: Plan, edits: EditSettings, number: int
-) -> Iterator[tuple[Sentence, Sentence]]:
-    """The labelled sentences of both domains that can be edited, before and after; each stage `number` draws anew."""
-    dice = Random(plan.seed * 1_000 + number)
-    edit = edit_by(name, tagger, plan, edits)
-    for sentence in plan.source.labelled() + plan.target.labelled():
-        edited = edit(sentence, dice)
-        if edited is not sentence:
-            yield sentence, edited
-
-
-def edit_by(name: EditName, tagger: Tagger, plan: Plan, edits: EditSettings) -> Edit:
-    kind = tagger.labels.kind
-    if name == "deletion":
-        return lambda sentence, dice: delete_span(sentence, dice, edits.edit_share, kind)
-    synonyms = synonyms_for(tagger, replace(plan, options=edits))
-    return lambda sentence, dice: replace_synonyms(sentence, synonyms, dice, edits.edit_share, kind)
-
-
-TEXTS: dict[str, Text] = {
-    "source": lambda tagger, plan, stage, number: (plan.source.labelled(), ()),
-    "target": lambda tagger, plan, stage, number: (unlabelled(plan), ()),
-    "target-labelled": lambda tagger, plan, stage, number: (plan.target.labelled(), ()),
-    "pseudo-labelled": lambda tagger, plan, stage, number: (most_confident(tagger, plan.target, stage.keep), ()),
-    "anchors": anchored,
-    "synonyms": edited_by("synonyms"),
-    "deletion": edited_by("deletion"),
-}
-LABELLED = set(TEXTS) - {"target"}  # those that have tags
-
-
-def learns_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
-    """The `learns` texts; MSLM's default is all that is labelled."""
-    if stage.learns is not None:
-        return stage.learns
-    few = stage.mslm is not None and len(plan.target.labelled())
-    return ("source", "target-labelled") if few else ("source",)
-
-
-def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
-    """The `beside` texts; the default is all target text, if an objective reads it."""
-    if stage.beside is not None:
-        return stage.beside
-    if not any(reads_beside(name, term) for name, term in stage.objectives.items()):
-        return ()
-    texts = (("target-labelled", plan.target.labelled()), ("target", unlabelled(plan)))
-    return tuple(name for name, corpus in texts if len(corpus))
-
-
-def reads_beside(name: str, term: Term) -> bool:
-    """Whether an objective reads the `beside` texts."""
-    needs: frozenset[str] = OBJECTIVES[name].needs
-    return bool(needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)

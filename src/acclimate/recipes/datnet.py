@@ -157,6 +157,16 @@ def strength_and_rate(tagger: Tagger, options: DiscriminatorSettings) -> tuple[f
     return strength, rate if options.rate is None else options.rate
 
 
+def check_rate(tagger: Tagger, plan: Plan, options: DiscriminatorSettings, where: str) -> None:
+    """Refuse a rate of its own where all parameters learn at one."""
+    _, rate = strength_and_rate(tagger, options)
+    if plan.training.optimizer == "muon" and options.discriminator != "none" and rate != 1:
+        raise UsageError(
+            f"With training.optimizer=muon the discriminator cannot learn at a rate of its own: set {where}.rate=1, or "
+            "take adamw."
+        )
+
+
 def adversarial(
     task: Objective, discriminator: DomainDiscriminator | None, options: DatnetSettings
 ) -> AdversarialTraining:
@@ -196,12 +206,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: DatnetSettings = plan.options
     if options.form == "F" and options.private_width is not None:
         raise UsageError("options.private_width has no effect in form F, which has no private part: take form=P.")
-    _, rate = strength_and_rate(tagger, options)
-    if plan.training.optimizer == "muon" and options.discriminator != "none" and rate != 1:
-        raise UsageError(
-            "With training.optimizer=muon the discriminator cannot learn at a rate of its own: set options.rate=1, or "
-            "take adamw."
-        )
+    check_rate(tagger, plan, options, "options")
     if options.schedule == "joint" and options.balance != "none":
         raise UsageError("options.balance has no effect with schedule=joint: take schedule=alternate.")
     if plan.target.labelled():

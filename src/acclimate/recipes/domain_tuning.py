@@ -128,6 +128,7 @@ class Mixture:
     batches: Stream
     rows: int  # of one pass, the smaller domain repeated, extra text with it
     sentences: int  # of target and extra text
+    rows_per_batch: int
     measured: Corpus
     target_passes: float  # passes over the target in one of the mixture
     source: Corpus | None
@@ -141,11 +142,6 @@ class Tuning:
     stage: Stage
     policy: Policy
     mixture: Mixture
-    rows_per_batch: int
-
-    @property
-    def held_out(self) -> int:
-        return len(self.mixture.measured)
 
 
 def tuning_stage(
@@ -161,7 +157,7 @@ def tuning_stage(
     """The stage that tunes this encoder to the target, with the source beside it. Without a head the learner's own is
     used; `extra` is more text like the target's."""
     mixed = packed_mixture if settings.packed else mixture_of_sentences
-    mixture, rows = mixed(encoder, source, target, extra, settings, seed)
+    mixture = mixed(encoder, source, target, extra, settings, seed)
     context = PolicyContext(encoder, mixture.source, mixture.target, settings.policy, device_for(settings))
     policy = build_policy(settings.masking, context)
     objective = masked_words(encoder, mlm_head, policy, settings, settings.samples)
@@ -174,7 +170,7 @@ def tuning_stage(
     length = {"updates": updates, "evaluate_every": settings.evaluate_every or max(1, updates // 10)}
     selector = _selector(mixture.measured, encoder, mlm_head, settings)
     training = settings.model_copy(update=length)
-    return Tuning(Stage(name, objectives, mixture.batches, training, selector=selector), policy, mixture, rows)
+    return Tuning(Stage(name, objectives, mixture.batches, training, selector=selector), policy, mixture)
 
 
 def updates_for(settings: DomainTuning, mixture: Mixture) -> int:
@@ -186,12 +182,9 @@ def updates_for(settings: DomainTuning, mixture: Mixture) -> int:
     return max(1, min(UPDATES, round(epochs * settings.updates_per_epoch(length))))
 
 
-Mixed = tuple[Mixture, int]  # with the rows of a batch
-
-
 def packed_mixture(
     encoder: Transformer, source: Text | None, target: Text, extra: Text | None, settings: DomainTuning, seed: int
-) -> Mixed:
+) -> Mixture:
     """Rows filled with several sentences, read from disk."""
     text = StoredText.of(source, target, extra, encoder, settings.held_out, seed)
     if not len(text.target):
@@ -203,12 +196,13 @@ def packed_mixture(
     if settings.masking.removeprefix(MIXED) in COUNTING:
         source_part, of_target = text.sample((text.source,), seed), text.sample((text.target, text.extra), seed)
     size = text.sentences - len(text.measured)
-    return Mixture(batches, batches.pass_rows, size, text.measured, text.target_passes, source_part, of_target), rows
+    passes = text.target_passes
+    return Mixture(batches, batches.pass_rows, size, rows, text.measured, passes, source_part, of_target)
 
 
 def mixture_of_sentences(
     encoder: Transformer, source: Text | None, target: Text, extra: Text | None, settings: DomainTuning, seed: int
-) -> Mixed:
+) -> Mixture:
     """A row for each sentence, all in memory; those of a batch have about the same length."""
     source, extra = (None if text is None else in_memory(text) for text in (source, extra))
     target = in_memory(target)
@@ -219,7 +213,8 @@ def mixture_of_sentences(
     rows = settings.rows_per_batch or _rows_for(len(text), _SENTENCES)
     batches = sentence_batches(text, encoder, rows, seed)
     size = len(target) + len(extra or ()) - len(texts.measured)
-    return Mixture(batches, len(text), size, texts.measured, texts.target_passes, texts.source, texts.of_target), rows
+    passes = texts.target_passes
+    return Mixture(batches, len(text), size, rows, texts.measured, passes, texts.source, texts.of_target)
 
 
 def _rows_for(rows: int, most: int) -> int:

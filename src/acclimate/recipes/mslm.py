@@ -4,8 +4,7 @@ data; the tagger is chosen and scored on text without masks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from pydantic import Field, field_validator
 
@@ -141,7 +140,8 @@ def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:
     """The tagger with its language-model head and the masking."""
     options: MslmSettings = plan.options
-    encoder = encoder_of(tagger)
+    encoder = tagger.encoder
+    assert isinstance(encoder, Transformer)
     masking = JointMasking(options.elm, options.blm, options.other_terms)
     other = None if options.masking == JOINT else policy_for(encoder, plan, options.masking, options.policy)
     mlm_head = mlm_head_for(encoder) if options.losses.words > 0 or other is not None else None
@@ -153,23 +153,6 @@ def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[s
     """Equation 12. With a single type, or where the tags tell the types, there is nothing to classify."""
     objectives = {"words": HiddenWords(weights, options.normalise), "tags": EntityDetection(options.tags_on)}
     return objectives if tagger.types is None else {**objectives, "types": EntityClassification(options.tags_on)}
-
-
-def weights_of_masks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The loss weights of hidden words, for the remarks of a run."""
-    noted = (row.get("weights") for row in rows if row["kind"] == "masks" and row.get("policy") == JOINT)
-    weights = next(noted, None)
-    if not isinstance(weights, Mapping):
-        return ()
-    entity, other = (weights.get(name) for name in ("elm", "blm"))
-    if not isinstance(entity, int | float) or not isinstance(other, int | float):
-        return ()
-    return (f"A hidden piece of an entity weighed {entity:.3f}, any other {other:.3f}.",)
-
-
-def encoder_of(tagger: Tagger) -> Transformer:
-    assert isinstance(tagger.encoder, Transformer)
-    return tagger.encoder
 
 
 MSLM = Recipe(

@@ -1,4 +1,4 @@
-"""PDALN (Zhang, Yu, Fu, Wang, Wei, Yu, Zhang 2021): alignment, contrast, and rounds of teaching on augmented text.
+"""PDALN (Zhang, Xia, Yu, Liu, Zhao 2021): alignment, contrast, and rounds of teaching on augmented text.
 Without labelled target sentences there is one stage (equation 8). With a few, words of one tag are aligned as well
 (equation 9); then come rounds on augmented sentences (equation 10), taught by the tagger of the last round (equation
 11)."""
@@ -28,7 +28,7 @@ from acclimate.methods.teachers import Distillation, MeanTeacher, TagProbabiliti
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Patience, Plan, Recipe, chooses, evaluated_often, same_weights, unlabelled
+from acclimate.recipes.recipe import Plan, Recipe, chooses, evaluated_often, same_weights, some_passes, unlabelled
 from acclimate.settings import Settings, UsageError
 from acclimate.training.settings import Schedule, TrainingSettings, completed
 from acclimate.training.stage import Stage, Watch
@@ -55,8 +55,6 @@ class ContrastSettings(EditSettings):
 
     temperature: float = Field(0.05, gt=0)
     """Temperature of the contrastive loss L_c."""
-    vector_size: int = Field(128, ge=1)
-    """Size of the projected sentence vectors that L_c compares."""
     normalise: bool = True
     """Scale the vectors that L_c compares to length 1."""
     symmetric: bool = False
@@ -83,7 +81,7 @@ def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
     """Synonyms from the files that are named, or else from the vectors that the encoder began with."""
     options: EditSettings = plan.options
     words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
-    if is_named(options):
+    if named_sources(options):
         return open_synonyms(options.synonyms, options.vectors, words)
     if not knows_synonyms(tagger, options):
         raise UsageError(
@@ -99,11 +97,16 @@ def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
 def knows_synonyms(tagger: Tagger, options: EditSettings) -> bool:
     """Whether there are synonyms: files, or vectors that the encoder began with."""
     encoder = tagger.encoder
-    return is_named(options) or not isinstance(encoder, CharacterCnnLstm) or encoder.settings.vectors is not None
+    return (
+        bool(named_sources(options))
+        or not isinstance(encoder, CharacterCnnLstm)
+        or encoder.settings.vectors is not None
+    )
 
 
-def is_named(options: EditSettings) -> bool:
-    return (options.synonyms, options.vectors) != (None, None)
+def named_sources(options: EditSettings) -> list[str]:
+    """The settings that name a source of synonyms."""
+    return [name for name in ("synonyms", "vectors") if getattr(options, name) is not None]
 
 
 def only_deletes(tagger: Tagger, options: ContrastSettings) -> bool:
@@ -189,8 +192,6 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """Weight of each tag in L_w: one number, or a number per tag (0.25 for tags not listed)."""
     unbiased: bool = False
     """Use the unbiased MMD estimator in L_d and L_w, without the kernel value of a point with itself."""
-    most_words: int = Field(256, ge=1)
-    """Maximum number of words per tag and domain that L_w samples from a batch."""
     probabilities: TagProbabilities = "marginals"
     """Probabilities that teacher and student compare: CRF marginals, or the softmax of each word's tag scores."""
     rounds: int = Field(3, ge=0)
@@ -199,8 +200,6 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """Number of passes over the text of a round."""
     round_rate: float = Field(0.25, gt=0)
     """Learning rate of a round, as a factor of the run's learning rate."""
-    round_evaluations: int = Field(8, ge=1)
-    """Minimum number of evaluations by the selector in each round."""
     keep_best: bool = False
     """Undo a round that does not improve the selector's score; false: keep every round."""
     patience: int = Field(1, ge=0)
@@ -218,6 +217,8 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
 SCALE: Average = "sentence"
 """Every term is a mean over sentences. The paper's mean over words in equation 11 is the same with another gamma."""
 
+ROUND_EVALUATIONS = 8  # by the selector, at least
+
 Terms = dict[str, tuple[float, Objective]]
 """The terms of a loss by name, with their weights."""
 
@@ -230,7 +231,7 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield stage("align", alignment(tagger, plan, edit), batches_of(tagger, plan, plan.source.labelled()), plan.training)
     if not few:
         return
-    patience = Patience(options.patience)
+    undone = 0  # rounds in a row
     for number in range(1, options.rounds + 1):
         teacher = frozen_copy(tagger)
         text, watches = round_text(plan, number)
@@ -240,7 +241,8 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
         terms = teaching(alignment(tagger, plan, edit, number), teacher, plan, updates)
         selector = plan.selector if options.keep_best else None
         yield replace(stage(f"round-{number}", terms, batches, training), selector=selector, watches=watches)
-        if options.keep_best and patience.ends_after(undone=same_weights(teacher, tagger)):
+        undone = undone + 1 if same_weights(teacher, tagger) else 0
+        if options.keep_best and undone > options.patience:
             return
 
 
@@ -253,8 +255,7 @@ def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) ->
     if options.alpha > 0:
         terms["sentences"] = (options.alpha, SentenceDiscrepancy(unbiased=options.unbiased))
     if options.beta > 0 and few:
-        words = WordDiscrepancy(options.mu, unbiased=options.unbiased, most=options.most_words)
-        terms["words"] = (options.beta, words)
+        terms["words"] = (options.beta, WordDiscrepancy(options.mu, unbiased=options.unbiased))
     if edit is not None:
         terms["contrast"] = (options.contrast, contrast(tagger, plan, edit, number))
     return terms
@@ -286,8 +287,7 @@ def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
     return Contrast(
         tagger.encoder.sentence_width,
         edit,
-        options.vector_size,
-        options.temperature,
+        temperature=options.temperature,
         normalise=options.normalise,
         symmetric=options.symmetric,
         seed=plan.seed * 1_000 + number,
@@ -321,12 +321,8 @@ def round_training(plan: Plan, batches: Stream) -> TrainingSettings:
     options: PdalnSettings = plan.options
     rate = plan.training.learning_rate
     lower = None if rate is None else options.round_rate * rate
-    passes = {"epochs": options.round_epochs, "updates": None, "learning_rate": lower}
-    training = plan.training.model_copy(update=passes)
-    updates = training.updates_for(batches.epoch_length)
-    most = plan.training.updates
-    training = training.model_copy(update={"updates": updates if most is None else min(updates, most)})
-    return evaluated_often(training, batches, options.round_evaluations) if chooses(plan) else training
+    training = some_passes(plan.training.model_copy(update={"learning_rate": lower}), options.round_epochs, batches)
+    return evaluated_often(training, batches, ROUND_EVALUATIONS) if chooses(plan) else training
 
 
 def stage(
@@ -338,7 +334,7 @@ def stage(
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: PdalnSettings = plan.options
-    check_mu(tagger, options)
+    check_mu(tagger, options.mu, "options.mu")
     check_edits(tagger, plan)
     warnings = (ONLY_DELETION,) if options.contrast > 0 and only_deletes(tagger, options) else ()
     if not plan.target.labelled():
@@ -351,10 +347,10 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     return warnings
 
 
-def check_mu(tagger: Tagger, options: PdalnSettings) -> None:
-    unknown = [tag for tag in options.mu if tag not in tagger.tags] if isinstance(options.mu, dict) else []
+def check_mu(tagger: Tagger, mu: float | dict[str, float], where: str) -> None:
+    unknown = [tag for tag in mu if tag not in tagger.tags] if isinstance(mu, dict) else []
     if unknown:
-        raise UsageError(f"options.mu: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
+        raise UsageError(f"{where}: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
 
 
 def check_unlabelled(options: PdalnSettings) -> None:
@@ -386,7 +382,7 @@ def check_anchors(plan: Plan) -> None:
 def check_edits(tagger: Tagger, plan: Plan) -> None:
     """Refuse files of synonyms that cannot be read or would not be used."""
     options: PdalnSettings = plan.options
-    named = [name for name in ("synonyms", "vectors") if getattr(options, name) is not None]
+    named = named_sources(options)
     if named and (options.edits == "deletion" or options.contrast == 0):
         raise UsageError(f"options.{named[0]} has no effect with options.edits=deletion or options.contrast=0.")
     if options.contrast == 0:

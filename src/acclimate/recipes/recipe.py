@@ -12,7 +12,7 @@ import torch
 from acclimate.data.batches import SOURCE, TARGET, Batches, Joined, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
-from acclimate.settings import Settings
+from acclimate.settings import Settings, complete
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import DevelopmentScore, Selector, Stage
 
@@ -111,6 +111,10 @@ class Recipe:
     remodel: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
     sibling: Sibling | None = None  # of a stage that trains two taggers
 
+    def complete(self, options: Mapping[str, Any]) -> Settings:
+        """Its settings, checked and completed."""
+        return complete(self.options, options, where=f"options of recipe {self.name}")
+
     def trains_target(self, source: Corpus, target_labelled: Corpus | None) -> bool:
         """Whether the tagger is one of the target's own, with the labels of these sentences."""
         if target_labelled is None or self.own_tagger == "never":
@@ -130,18 +134,6 @@ def has_other_labels(source: Corpus, target_labelled: Corpus) -> bool:
     return target_labelled.kind != source.kind or not set(target_labelled.labels) <= set(source.labels)
 
 
-class Patience:
-    """How many rounds in a row may be undone before the rounds end."""
-
-    def __init__(self, rounds: int) -> None:
-        self.rounds = rounds
-        self.undone = 0  # in a row, by now
-
-    def ends_after(self, undone: bool) -> bool:
-        self.undone = self.undone + 1 if undone else 0
-        return self.undone > self.rounds
-
-
 def chooses(plan: Plan) -> bool:
     """Whether a selector compares the states of a stage."""
     return plan.selector is not None and not plan.selector.is_blind
@@ -158,6 +150,13 @@ def evaluated_often(training: TrainingSettings, batches: Stream, evaluations: in
     every = min(usual, max(1, training.updates_for(batches.epoch_length) // evaluations))
     patience = None if training.patience is None else math.ceil(training.patience * usual / every)
     return training.model_copy(update={"evaluate_every": every, "patience": patience})
+
+
+def some_passes(training: TrainingSettings, epochs: float, batches: Stream) -> TrainingSettings:
+    """The same with so many passes, and never more updates than before."""
+    passes = training.model_copy(update={"epochs": epochs, "updates": None})
+    updates = passes.updates_for(batches.epoch_length)
+    return passes.model_copy(update={"updates": min(updates, training.updates or updates)})
 
 
 def shortened(training: TrainingSettings, share: float, batches: Stream) -> TrainingSettings:

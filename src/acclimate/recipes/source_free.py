@@ -1,20 +1,28 @@
 """Adapt a trained tagger on target text alone: it predicts hidden words (domain tuning), and a moving-average teacher
 teaches it on harder readings, while its weights stay near the start. A guard without labels chooses the state, or else
-labelled target sentences. A few labelled sentences are learnt first (`few_labels`). With a source it begins with plain
-training on it."""
+labelled target sentences. With a source it begins with plain training on it.
+
+A few labelled sentences are learnt first. Fine-tuning on few sentences learns them by heart and forgets much else.
+Weights between the start and the end of fine-tuning often tag better than both ends (Wortsman et al. 2022, "Robust
+fine-tuning of zero-shot models"). How far to go is chosen by cross-validation: each fold of the sentences is tagged by
+what was learnt from the others."""
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+import torch
 from pydantic import Field
+from torch import Tensor
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import Tally
+from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.methods.masking.policy import Uniform
 from acclimate.methods.objective import Objective, Tagging
@@ -22,8 +30,8 @@ from acclimate.methods.teachers import HarderReading, NearStart, Teaching, lower
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import long_enough
 from acclimate.recipes.domain_tuning import MaskingSettings, is_language_model, masked_words
-from acclimate.recipes.few_labels import learn_labels
 from acclimate.recipes.recipe import Plan, Recipe, chooses_for_target, unlabelled
 from acclimate.recipes.tuning_text import held_out
 from acclimate.settings import Settings, UsageError
@@ -33,27 +41,43 @@ from acclimate.training.stage import LastUpdate, Selector, Stage
 
 
 @dataclass(frozen=True)
-class Guard(Selector):
+class Agreement(Selector):
+    """Scores a tagger by how far its answers to these sentences are those of another tagger, its teacher."""
+
+    answers: Corpus  # the teacher's
+
+    @property
+    def name(self) -> str:
+        return f"agreement with the teacher ({count(len(self.answers), 'sentence')})"
+
+    def __call__(self, tagger: Tagger) -> float:
+        return agreement(self.answers, predict(tagger, self.answers))
+
+    def told(self, score: float) -> str:
+        return f"agreement {100 * score:.2f}"
+
+
+@dataclass(frozen=True)
+class Guard(Agreement):
     """Scores a tagger without labels: the agreement of its answers on lower-cased target text with the first answers on
     the text as it is. 0 for a tagger that has drifted: whose answers on the text as it is no longer agree with the
     first ones."""
 
-    text: Corpus
-    start: Corpus  # the same sentences under the tags of the tagger as it began
+    text: Corpus  # without tags; the answers are those of the tagger as it began
     least: float  # agreement below this is drift
 
     @classmethod
     def of(cls, tagger: Tagger, text: Corpus, least: float) -> Guard:
-        return cls(text, predict(tagger, text), least)
+        return cls(predict(tagger, text), text, least)
 
     @property
     def name(self) -> str:
         return f"steadiness on target text ({count(len(self.text), 'sentence')})"
 
     def __call__(self, tagger: Tagger) -> float:
-        if agreement(self.start, predict(tagger, self.text), by_type=True) < self.least:
+        if agreement(self.answers, predict(tagger, self.text), by_type=True) < self.least:
             return 0.0
-        return agreement(self.start, predict(tagger, self.text.map(lower_cased)))
+        return agreement(self.answers, predict(tagger, self.text.map(lower_cased)))
 
     def told(self, score: float) -> str:
         return f"steadiness {100 * score:.2f}" if score else "drifted"
@@ -112,7 +136,7 @@ def source_free(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: SourceFreeSettings = plan.options
     few, (text, watched) = plan.target.labelled(), text_of(plan)
     if len(few):
-        yield from learn_labels(tagger, plan, few, options.labelled_updates, options.share)
+        yield from learn_labels(tagger, plan, few)
     if not learns_text(tagger, plan):
         return
     objectives: dict[str, Objective] = {}
@@ -175,12 +199,12 @@ def training_of(tagger: Tagger, plan: Plan) -> TrainingSettings:
 def tunes(tagger: Tagger, plan: Plan) -> bool:
     """Whether hidden words are predicted."""
     options: SourceFreeSettings = plan.options
-    return options.tuning > 0 and len(text_of(plan)[0]) > 0 and is_language_model(tagger)
+    return options.tuning > 0 and len(unlabelled(plan)) > 0 and is_language_model(tagger)
 
 
 def learns_text(tagger: Tagger, plan: Plan) -> bool:
     options: SourceFreeSettings = plan.options
-    return len(text_of(plan)[0]) > 0 and (options.teaching > 0 or tunes(tagger, plan))
+    return len(unlabelled(plan)) > 0 and (options.teaching > 0 or tunes(tagger, plan))
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
@@ -190,10 +214,91 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
             "There is nothing to learn: no target sentence is labelled, and nothing is learnt from the text. Set "
             "options.teaching above 0."
         )
-    warnings = []
-    if len(text_of(plan)[0]) and options.tuning and not is_language_model(tagger):
-        warnings.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
-    return tuple(warnings)
+    if len(unlabelled(plan)) and options.tuning and not is_language_model(tagger):
+        return ("No hidden words are guessed: the language model of this tagger's encoder is not at hand.",)
+    return ()
+
+
+# ------------------------------------------------------------------------------------------- a few labelled sentences
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+RATE = 1 / 3  # of the run's learning rate: the tagger is trained already
+FOLDS = 5
+FEWEST = 10  # labelled sentences for cross-validation; with fewer the share is DEFAULT_SHARE
+DEFAULT_SHARE = 0.5
+
+Weights = dict[str, Tensor]
+
+
+def learn_labels(tagger: Tagger, plan: Plan, few: Corpus) -> Iterator[Stage]:
+    """The stages of fine-tuning. Afterwards the tagger has gone the share of the way that is set or chosen."""
+    start, share, how = weights_of(tagger), plan.options.share, "as options.share says"
+    if share is None and not chooses_for_target(plan):
+        share, how = yield from cross_validated(tagger, plan, few)
+    yield fine_tuning(tagger, plan, few, "labels")
+    end = weights_of(tagger)
+    if share is None:
+        assert plan.selector is not None
+        share = best_of({each: plan.selector(tagger) for each in interpolated(tagger, start)})
+        how = f"chosen by {plan.selector.name}"
+    tagger.load_state_dict(between(start, end, share))
+    labels = count(len(few), "labelled sentence")
+    plan.remarks.append(f"The weights went {share:.0%} of the way from the start to what {labels} teach: {how}.")
+
+
+def cross_validated(tagger: Tagger, plan: Plan, few: Corpus) -> Generator[Stage, None, tuple[float, str]]:
+    """The share after which each fold is tagged best by what was learnt from the others, and how it was chosen."""
+    if len(few) < FEWEST:
+        return DEFAULT_SHARE, f"fewer than {FEWEST} sentences are too few to choose"
+    start = weights_of(tagger)
+    tallies = dict.fromkeys(SHARES, Tally())
+    for number, (learnt, fold) in enumerate(folds(few, FOLDS, plan.seed), 1):
+        yield fine_tuning(tagger, plan, learnt, f"fold-{number}")
+        for share in interpolated(tagger, start):
+            tallies[share] += score(fold, predict(tagger, fold)).span
+        tagger.load_state_dict(start)
+    f1 = {share: tally.f1 for share, tally in tallies.items()}
+    found = ", ".join(f"{100 * f1[share]:.1f} at {share:.0%}" for share in SHARES)
+    return best_of(f1), f"chosen by {FOLDS}-fold cross-validation (F1 {found})"
+
+
+def best_of(scores: Mapping[float, float]) -> float:
+    """The share with the best score; of equal ones the nearest to the start."""
+    return max(SHARES, key=lambda share: scores[share])
+
+
+def fine_tuning(tagger: Tagger, plan: Plan, few: Corpus, name: str) -> Stage:
+    batches = plan.batches(tagger, {SOURCE: few})
+    training = long_enough(plan.training, batches.epoch_length, plan.options.labelled_updates)
+    rate = RATE * (training.learning_rate or default_learning_rate(tagger))
+    training = training.model_copy(update={"learning_rate": rate})
+    return Stage(name, {"tag": Tagging()}, batches, training, selector=LastUpdate())
+
+
+def interpolated(tagger: Tagger, start: Weights) -> Iterator[float]:
+    """Give the tagger the weights at each share of the way from the start to its own, one after the other."""
+    end = weights_of(tagger)
+    for share in SHARES:
+        tagger.load_state_dict(between(start, end, share))
+        yield share
+
+
+def between(start: Weights, end: Weights, share: float) -> Weights:
+    return {name: torch.lerp(start[name], own, share) if own.is_floating_point() else own for name, own in end.items()}
+
+
+def weights_of(tagger: Tagger) -> Weights:
+    return {name: weight.detach().clone() for name, weight in tagger.state_dict().items()}
+
+
+def folds(few: Corpus, number: int, seed: int) -> list[tuple[Corpus, Corpus]]:
+    """Random folds with nearly as many labelled spans each: the sentences of the others, and those of the fold."""
+    order = list(range(len(few)))
+    random.Random(seed).shuffle(order)
+    if few.kind != "plain":
+        order.sort(key=lambda place: len(few[place].spans))
+    parts = [order[first::number] for first in range(number)]
+    return [(few.select([place for place in order if place not in part]), few.select(part)) for part in parts]
 
 
 SOURCE_FREE = Recipe(

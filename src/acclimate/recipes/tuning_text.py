@@ -4,7 +4,7 @@ text with a row for each sentence is held in memory (`TuningText`)."""
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, cycle, islice, repeat
 
@@ -91,11 +91,6 @@ def in_memory(text: Text) -> Corpus:
     return text if isinstance(text, Corpus) else Corpus.of(text)
 
 
-def read_text(files: Sequence[str]) -> Corpus:
-    """All files as one corpus without tags."""
-    return in_memory(TextFiles(tuple(files)))
-
-
 def evenly(source: Corpus | None, target: Corpus) -> Corpus:
     """Both domains in one corpus, the smaller one repeated until it is as large as the other."""
     if source is None or not len(source):
@@ -107,26 +102,14 @@ def evenly(source: Corpus | None, target: Corpus) -> Corpus:
 
 def cut(corpus: Corpus, encoder: Transformer) -> Corpus:
     """Sentences that are too long for a row, in parts without overlap."""
-    room, counts = encoder.pieces.room, encoder.pieces.count([sentence.words for sentence in corpus])
-    longest = room + len(encoder.pieces.before) + len(encoder.pieces.after)
+    counts = encoder.pieces.count([sentence.words for sentence in corpus])
+    longest = encoder.pieces.room + len(encoder.pieces.before) + len(encoder.pieces.after)
     if max(counts, default=0) <= longest:
         return corpus
     parts: list[Sentence] = []
     for sentence, count in zip(corpus, counts, strict=True):
-        parts += [sentence] if count <= longest else _parts(sentence, encoder, room)
+        parts += [sentence] if count <= longest else [Sentence(tuple(row)) for row in packed([sentence], encoder)]
     return Corpus.of(parts, corpus.name, corpus.kind)
-
-
-def _parts(sentence: Sentence, encoder: Transformer, room: int) -> list[Sentence]:
-    parts: list[list[str]] = []
-    used = room
-    for word, pieces in zip(sentence.words, encoder.pieces.of_words(sentence.words), strict=True):
-        if used + len(pieces) > room:
-            parts.append([])
-            used = 0
-        parts[-1].append(word)
-        used += len(pieces)
-    return [Sentence(tuple(part)) for part in parts]
 
 
 def packed(text: Iterable[Sentence], encoder: Transformer) -> Iterator[list[str]]:
@@ -141,7 +124,7 @@ def packed(text: Iterable[Sentence], encoder: Transformer) -> Iterator[list[str]
                 yield row
                 row, used = [], 0
             for word, size in zip(sentence.words, sizes, strict=True):
-                if used + size > room:
+                if used + size > room and row:
                     yield row
                     row, used = [], 0
                 row.append(word)

@@ -154,8 +154,6 @@ Row = TypeVar("Row")
 _TITLES = {
     "masked noise": "Words hidden or swapped in the noisy pass.",
     "anchors": "Entities exchanged for ones of the other domain.",
-    "synonyms": "Synonyms in the place of words, to be learnt besides.",
-    "deletion": "Words left out, to be learnt besides.",
     "twins": "Edited twins, which the contrast must tell from other sentences.",
 }
 _SIDES = {"target": "target sentence, source entity", "source": "source sentence, target entity"}

@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.sources import sizes_of
-from acclimate.evaluation.significance import SURE
 from acclimate.model.card import About, code, codes, escaped, table, tagger_card
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import START
-from acclimate.recipes.papers import BIBTEX, papers_of
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.recipe import TUNING_STAGE
 from acclimate.runs.result import Change, Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import StudentTask, Task
+from acclimate.settings import flattened
 from acclimate.spelling import count
+
+# the papers, by their keys in papers.bib
+PAPERS = {
+    "mlm4uda": "vu-etal-2020-effective",
+    "mat": "chen-etal-2020-enhance",
+    "mslm": "abaho-etal-2024-improving",
+    "pdaln": "zhang-etal-2021-pdaln",
+    "datnet": "zhou-etal-2021-dual",
+}
+_OF_RECIPE = {"adversarial-masking": "mlm4uda", "mat": "mat", "mslm": "mslm", "pdaln": "pdaln", "datnet": "datnet"}
+_OF_OBJECTIVE = {
+    "mat": "mat",
+    "discriminator": "datnet",
+    **dict.fromkeys(("sentence-mmd", "word-mmd", "contrast", "distillation"), "pdaln"),
+}
 
 
 def run_card(outcome: Outcome, task: Task, settings: RunSettings) -> str:
     """What the run's tagger was made from, how good it is, and what it is not good for."""
     tagger = outcome.tagger
     assert tagger is not None
-    sections = (_scores(outcome), _data(task, outcome), _training(tagger, outcome, settings))
+    sections = (_scores(outcome), _data(task), _training(tagger, outcome, settings))
     about = About(
         summary=_summary(task, outcome),
         sections="".join(f"\n{section}" for section in sections if section),
         ending=f"\n{_limits(tagger, task, outcome)}{_citation(outcome, settings)}",
-        metadata=_results(task, outcome),
     )
     return tagger_card(tagger, about)
 
@@ -86,9 +101,9 @@ def _before(outcome: Outcome) -> str:
     return f"the same tagger by recipe {code(outcome.before or '')}, not adapted"
 
 
-def _data(task: Task, outcome: Outcome) -> str:
+def _data(task: Task) -> str:
     rows = []
-    for part, corpus, labels in _corpora(task, outcome):
+    for part, corpus, labels in _corpora(task):
         rows.append((part, escaped(name_of(corpus)), labels, f"{len(corpus):,}", f"{corpus.word_count:,}"))
     note = (
         "Given labels stood in the corpus: whether people gave them and how carefully, its own description must say. "
@@ -97,7 +112,7 @@ def _data(task: Task, outcome: Outcome) -> str:
     return f"## Data\n\n{table(('part', 'corpus', 'labels', 'sentences', 'words'), rows, right=2)}\n{note}\n"
 
 
-def _corpora(task: Task, outcome: Outcome) -> Iterator[tuple[str, Corpus, str]]:
+def _corpora(task: Task) -> Iterator[tuple[str, Corpus, str]]:
     gold = task.gold_source
     names = sizes_of(gold) if len(sizes_of(gold)) > 1 else {}
     for name in names:
@@ -137,8 +152,7 @@ def _training(tagger: Tagger, outcome: Outcome, settings: RunSettings) -> str:
         f"- **Stages**: {', '.join(code(stage['stage']) for stage in outcome.own_stages) or 'none'}; "
         f"{count(updates, 'update')} in all, seed {settings.seed}. State chosen by {escaped(outcome.selector)}.",
     ]
-    given = [f"{key}={value}" for key, value in _flat(settings.options)]
-    if given:
+    if given := list(_options(settings)):
         lines.append(f"- **Options of the recipe**: {codes(given)}.")
     return "## Training\n\n" + "\n".join(lines) + "\n"
 
@@ -153,15 +167,12 @@ def _encoder(tagger: Tagger) -> str:
     )
 
 
-def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def _options(settings: RunSettings) -> Iterator[str]:
     """Names with dots and values; of files only their names."""
-    for key, value in options.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{key}.")
-        else:
-            values = value if isinstance(value, list | tuple) else [value]
-            plain = all(isinstance(each, str | int | float | bool) for each in values)
-            yield f"{above}{key}", " ".join(_last_part(str(each)) for each in values) if plain else "…"
+    for name, value in flattened(settings.options):
+        values = value if isinstance(value, list | tuple) else [value]
+        plain = all(isinstance(each, str | int | float | bool) for each in values)
+        yield f"{name}={' '.join(_last_part(str(each)) for each in values) if plain else '…'}"
 
 
 def _limits(tagger: Tagger, task: Task, outcome: Outcome) -> str:
@@ -178,20 +189,11 @@ def _limits(tagger: Tagger, task: Task, outcome: Outcome) -> str:
 
 
 def _gain(outcome: Outcome) -> str:
-    change, advice = outcome.target, outcome.advice
-    if advice is None:
+    if outcome.advice is None:
         return "Nothing was adapted: there is no other tagger to compare it with."
-    if change is None or change.comparison is None:
-        return "Nobody measured whether adapting helped: there were no labelled test sentences of the target."
-    if outcome.reservation is not None:
+    if outcome.target is not None and outcome.reservation is not None:
         return escaped(outcome.reservation.why)
-    if change.comparison.larger_p > SURE:
-        return (
-            "It is not clear: by chance alone, other test sentences could turn it round. That says neither that "
-            "adapting helped nor that it did not."
-        )
-    fell = change.comparison.difference < 0
-    return f"The target score {'fell: use the tagger before' if fell else 'rose'} clearly, with one seed."
+    return escaped(f"Use the tagger {outcome.advice.tagger}: {outcome.advice.why}. That is one seed.")
 
 
 def _citation(outcome: Outcome, settings: RunSettings) -> str:
@@ -200,33 +202,37 @@ def _citation(outcome: Outcome, settings: RunSettings) -> str:
     if not papers:
         return ""
     whose = "The recipe comes from this paper" if len(papers) == 1 else "Parts of the recipe come from these papers"
-    entries = "\n".join(BIBTEX[paper] for paper in papers)
+    entries = "\n".join(bibtex(paper) for paper in papers)
     return f"\n## Cite\n\n{whose}:\n\n```bibtex\n{entries}\n```\n"
 
 
-def _results(task: Task, outcome: Outcome) -> dict[str, Any]:
-    """The scores as model hubs list them; none that says little."""
-    results = []
-    for domain, change in _changes(outcome):
-        if domain == "target" and outcome.reservation is not None:
-            continue
-        name, tally = _last_part(change.corpus), change.after.span
-        is_plain = change.after.typeless is None
-        metrics = (
-            [("accuracy", change.after.token.accuracy)]
-            if is_plain
-            else [("f1", tally.f1), ("precision", tally.precision), ("recall", tally.recall)]
-        )
-        results.append(
-            {
-                "task": {"type": "token-classification", "name": "Tagging" if is_plain else "Finding spans"},
-                "dataset": {
-                    "type": re.sub(r"[^\w.-]+", "-", name).strip("-") or "corpus",
-                    "name": f"{name} ({domain} test)",
-                },
-                "metrics": [{"type": kind, "value": round(float(value), 4)} for kind, value in metrics],
-            }
-        )
-    aim = _target(task)
-    title = f"{outcome.recipe}-{'source' if aim is None else name_of(aim)}"
-    return {"model-index": [{"name": title, "results": results}]} if results else {}
+def bibtex(paper: str) -> str:
+    """The entry of a paper, to cite it by."""
+    entries = Path(__file__).with_name("papers.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    return next(entry for entry in entries if PAPERS[paper] in entry)
+
+
+def papers_of(recipe: str, options: Mapping[str, Any], stages: Iterable[str]) -> list[str]:
+    """The papers of a recipe, or of the parts that it was composed of in these stages; empty where it has none."""
+    if recipe in _OF_RECIPE:
+        return [_OF_RECIPE[recipe]]
+    parts = {"compose": _of_composition, "acclimate": _of_acclimate}.get(recipe)
+    found = [] if parts is None else list(parts(RECIPES[recipe].complete(options), set(stages)))
+    return [paper for paper in PAPERS if paper in found]
+
+
+def _of_composition(options: Any, stages: set[str]) -> Iterator[str]:
+    for stage in options.stages:
+        parts = {"mlm4uda": stage.domain_tuning, "mslm": stage.mslm}
+        yield from (paper for paper, part in parts.items() if part is not None)
+        yield from ("pdaln" for text in stage.learns or () if text == "anchors")
+        yield from (_OF_OBJECTIVE[name] for name in stage.objectives if name in _OF_OBJECTIVE)
+
+
+def _of_acclimate(options: Any, stages: set[str]) -> Iterator[str]:
+    if TUNING_STAGE in stages:
+        yield "mlm4uda"
+    if options.noise:
+        yield "mat"
+    if any(stage.startswith("round") for stage in stages):
+        yield "pdaln"

@@ -22,10 +22,10 @@ from acclimate.methods.teachers import Distillation, frozen_copy
 from acclimate.model.card import About, tagger_card
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.source_free import agreement
+from acclimate.recipes.source_free import Agreement
 from acclimate.recipes.tuning_text import held_out
 from acclimate.runs.fingerprint import fingerprint
-from acclimate.runs.folder import begin, finish, in_locked_folder, is_finished
+from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
 from acclimate.settings import UsageError, complete, require_seed
 from acclimate.spelling import argument, count
 from acclimate.training.loop import build_engine, device_for
@@ -33,7 +33,7 @@ from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.settings import TrainingSettings, default_learning_rate
-from acclimate.training.stage import Selector, Stage
+from acclimate.training.stage import Stage
 
 STAGE = "compress"
 FACTS = "compression.json"
@@ -50,23 +50,6 @@ class CompressTrainingSettings(TrainingSettings):
     """Maximum number of words per batch."""
     head_rate: float | None = Field(1.0, gt=0)
     """Learning rate of the output layer, as a factor of the run's; it is the teacher's to begin with."""
-
-
-@dataclass(frozen=True)
-class Agreement(Selector):
-    """How far a student's answers are those of its teacher, on text that it does not learn."""
-
-    answers: Corpus  # the teacher's
-
-    @property
-    def name(self) -> str:
-        return f"agreement with the teacher ({count(len(self.answers), 'sentence')})"
-
-    def __call__(self, student: Tagger) -> float:
-        return agreement(self.answers, predict(student, self.answers))
-
-    def told(self, score: float) -> str:
-        return f"agreement {100 * score:.2f}"
 
 
 @dataclass(frozen=True)
@@ -168,14 +151,6 @@ def compress(
     if place is not None:
         _save(done, place, known, documents or {})
     return done
-
-
-def require_unfinished(folder: Path, overwrite: bool) -> None:
-    """Refuse the folder of a finished run, unless it is to be overwritten."""
-    if not overwrite and is_finished(folder):
-        raise UsageError(
-            f"{folder} already holds a finished run. Choose another {argument('out')}, or pass --overwrite."
-        )
 
 
 def student_of(tagger: Tagger, layers: int) -> tuple[Tagger, tuple[int, ...], int]:

@@ -11,14 +11,14 @@ from typing import Any
 
 import torch
 
-from acclimate.layout import RUN
+from acclimate.layout import RUN, TRAINING
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import MaskedLanguageModel, save_language_model
-from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
+from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.recipes.tuning_text import TextFiles
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
+from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.spelling import count
 from acclimate.training.loop import build_engine, is_main_process
@@ -55,11 +55,8 @@ class DomainTuned:
     updates: int
     kept_update: int
     seconds: float
-    updates_per_second: float
     loss_before: float | None
     loss_after: float | None
-    perplexity_before: float | None
-    perplexity_after: float | None
     evaluations: list[tuple[int, float]]
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,28 +74,41 @@ def domain_tune(
     """Tune the encoder to the text, and write it to `out` as `transformers` does; goes on where it was cut off."""
     if not settings.text:
         raise UsageError("Domain tuning needs text of the domain: --text FILE...")
-    training = Path(out) / "training"
+    require_unfinished(Path(out), overwrite, "encoder")
+    training = Path(out) / TRAINING
     fingerprint = _fingerprint(settings)
-    report = None if overwrite else finished_report(Path(out), fingerprint, tell)
-    if report is not None:
-        return DomainTuned(**report)
-    reader = _reader(settings.encoder)
+    reader = MaskedLanguageModel(load_masked_language_model(settings.encoder), load_tokenizer(settings.encoder))
+    reader.encoder.origin = settings.encoder
     engine = build_engine(settings, reader)
     torch.manual_seed(settings.seed)
     text, extra = TextFiles(settings.text), TextFiles(settings.extra) if settings.extra else None
     source = None if settings.source is None else TextFiles((settings.source,))
     tell(f"reading {', '.join(Path(name).name for name in (*settings.text, *settings.extra))}")
     tuning = tuning_stage(reader.encoder, None, source, text, settings, settings.seed, extra=extra)
-    rows = f"{count(tuning.mixture.rows, 'row')} a pass, {tuning.rows_per_batch} an update"
+    rows = f"{count(tuning.mixture.rows, 'row')} a pass, {tuning.mixture.rows_per_batch} an update"
     tell(f"{settings.masking}: {count(tuning.mixture.sentences, 'sentence')}, {rows}")
     if is_main_process():
         begin(Path(out), fingerprint, overwrite)
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None
-    stages = run_stages(reader, [tuning.stage], engine, tuning.stage.selector, settings.seed, training, watcher, record)
+    selector = tuning.stage.selector
+    (summary,) = run_stages(reader, [tuning.stage], engine, selector, settings.seed, training, watcher, record)
     record.close()
-    done = _outcome(settings, tuning, stages[0])
+    evaluations = [] if summary["score"] is None else [(update, -score) for update, score in summary["evaluations"]]
+    done = DomainTuned(
+        encoder=settings.encoder,
+        masking=tuning.policy.name,
+        sentences=tuning.mixture.sentences,
+        held_out_sentences=len(tuning.mixture.measured),
+        rows_per_batch=tuning.mixture.rows_per_batch,
+        updates=summary["updates"],
+        kept_update=summary["kept_update"],
+        seconds=summary["seconds"],
+        loss_before=evaluations[0][1] if evaluations else None,
+        loss_after=-summary["score"] if evaluations else None,
+        evaluations=evaluations,
+    )
     if engine.is_main_process:
         texts = {"settings.yaml": dump_yaml(settings), "README.md": tuning_card(Path(out).name, settings, done)}
         texts[RUN] = json.dumps(fingerprint, indent=2, ensure_ascii=False)
@@ -117,8 +127,8 @@ def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> s
     if done.loss_before is not None and done.loss_after is not None:
         measured = (
             f"Loss on {done.held_out_sentences:,} held-out sentences, in nats per hidden piece: {done.loss_before:.3f} "
-            f"before, {done.loss_after:.3f} after (perplexity {done.perplexity_before:.2f} and "
-            f"{done.perplexity_after:.2f})."
+            f"before, {done.loss_after:.3f} after (perplexity {math.exp(done.loss_before):.2f} and "
+            f"{math.exp(done.loss_after):.2f})."
         )
     return f"""# {name}
 
@@ -128,50 +138,18 @@ def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> s
 """
 
 
-def _reader(encoder: str) -> MaskedLanguageModel:
-    reader = MaskedLanguageModel(load_masked_language_model(encoder), load_tokenizer(encoder))
-    reader.encoder.origin = encoder
-    return reader
-
-
 def _fingerprint(settings: DomainTuneSettings) -> dict[str, Any]:
     """Everything that the weights depend on. `compile` is a part of it: it changes the last digits."""
-    kept = settings.model_dump(
-        mode="json", exclude={"text", "extra", "source", "encoder", "checkpoint_every", "tensorboard"}
-    )
-    files = {
-        "text": settings.text,
-        "extra": settings.extra,
-        "source": () if settings.source is None else (settings.source,),
-    }
+    apart = {"text", "extra", "source", "encoder", "checkpoint_every", "tensorboard"}
+    names = {"text": settings.text, "extra": settings.extra, "source": [settings.source] if settings.source else []}
     data = {
-        name: [file_digest(file) for place in map(Path, names) for file in _files(place)]
-        for name, names in files.items()
+        part: [file_digest(file) for place in map(Path, files) for file in _files(place)]
+        for part, files in names.items()
     }
+    kept = settings.model_dump(mode="json", exclude=apart)
     return {**kept, "data": data, "encoder": encoder_digest(settings.encoder)}
 
 
 def _files(place: Path) -> list[Path]:
     """The file itself, or all that a folder of texts holds."""
     return sorted(file for file in place.rglob("*") if file.is_file()) if place.is_dir() else [place]
-
-
-def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, Any]) -> DomainTuned:
-    evaluations = [(update, -score) for update, score in summary["evaluations"]] if summary["score"] is not None else []
-    before, after = (evaluations[0][1], -summary["score"]) if evaluations else (None, None)
-    return DomainTuned(
-        encoder=settings.encoder,
-        masking=tuning.policy.name,
-        sentences=tuning.mixture.sentences,
-        rows_per_batch=tuning.rows_per_batch,
-        held_out_sentences=tuning.held_out,
-        updates=summary["updates"],
-        kept_update=summary["kept_update"],
-        seconds=summary["seconds"],
-        updates_per_second=summary["updates"] / max(summary["seconds"], 1e-9),
-        loss_before=before,
-        loss_after=after,
-        perplexity_before=None if before is None else math.exp(before),
-        perplexity_after=None if after is None else math.exp(after),
-        evaluations=evaluations,
-    )

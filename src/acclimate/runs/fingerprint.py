@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -18,13 +17,12 @@ from acclimate.recipes.catalogue import AUTO, find_recipe
 from acclimate.runs.prepare import Preparation
 from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import Task
-from acclimate.settings import complete, differences
+from acclimate.settings import differences
 from acclimate.training.stage import DevelopmentScore
 
 _UNIMPORTANT = {"checkpoint_every", "tensorboard"}  # change no weight
-_SETTLED = 2.0  # seconds: no file system counts time more coarsely
 _MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
-_FILES = ("second", "source_vectors", "synonyms", "vectors", "file")  # options; the last is a file of collocations
+_FILES = ("extra", "second", "source_vectors", "synonyms", "vectors", "file")  # the last is a file of collocations
 
 
 def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = False) -> dict[str, Any]:
@@ -35,9 +33,7 @@ def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = Fa
     if has_own_tagger:
         values["tagger"] = None
     if settings.recipe != AUTO:
-        kind = find_recipe(settings.recipe).options
-        options = complete(kind, settings.options, where=f"options of recipe {settings.recipe}")
-        values["options"] = options.model_dump(mode="json")
+        values["options"] = find_recipe(settings.recipe).complete(settings.options).model_dump(mode="json")
     labels = task.target_labels
     files = files_read(None if has_own_tagger else settings.tagger, values["options"])
     if settings.recipe.endswith(".py"):
@@ -121,38 +117,19 @@ def file_digest(path: Path) -> str:
     if not path.is_file():
         raise InputError("there is no such text file.", file=path)
     found = path.stat()
-    state = (str(path.resolve()), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-    # what was written just now may be written again before the clock of the file system moves on
-    is_old = time.time() - max(found.st_mtime, found.st_ctime) > _SETTLED
-    return _known_digest(*state) if is_old else _digest(path)
+    return _digest(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 @lru_cache(maxsize=256)
-def _known_digest(path: str, *state: int) -> str:
-    return _digest(Path(path))
-
-
-def _digest(path: Path) -> str:
+def _digest(path: Path, size: int, *state: int) -> str:
+    """`state` changes with the file, so that an old digest is not taken for the new one."""
     with path.open("rb") as file:
-        return f"{path.stat().st_size} bytes, {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+        return f"{size} bytes, {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
 
 
 def encoder_digest(encoder: str) -> dict[str, str] | str:
     """Changes with the weights of an encoder that is a folder; one of the hub is known by its name."""
     return {weights.name: file_digest(weights) for weights in weight_files(encoder)} or encoder
-
-
-def files_in(values: Any) -> Iterator[str]:
-    """The files that a tree of settings names."""
-    if isinstance(values, list):
-        for value in values:
-            yield from files_in(value)
-    elif isinstance(values, dict):
-        extra = values.get("extra")
-        yield from extra if isinstance(extra, list) else ()
-        named = [values.get(name) for name in _FILES]
-        yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
-        yield from (file for value in values.values() for file in files_in(value))
 
 
 def files_read(tagger: TaggerSettings | None, options: Mapping[str, Any]) -> dict[str, str]:
@@ -161,15 +138,22 @@ def files_read(tagger: TaggerSettings | None, options: Mapping[str, Any]) -> dic
     if tagger is not None:
         own = tagger.encoder == CNN_LSTM
         chosen = {"lstm": tagger.lstm.model_dump(mode="json")} if own else {"encoder": tagger.encoder}
-    settings = {"tagger": chosen, "options": dict(options)}
-    files = {file: Path(file) for file in files_in(settings)}
-    files |= {f"{model}/{file.name}": file for model in _models_in(settings) for file in weight_files(model)}
-    return {name: file_digest(file) for name, file in files.items() if file.is_file()}
+    files: dict[str, Path] = {}
+    for name, value in _texts({**chosen, **options}):
+        if name in _MODELS:
+            files |= {f"{value}/{file.name}": file for file in weight_files(value)}
+        elif name in _FILES and Path(value).is_file():
+            files[value] = Path(value)
+    return {name: file_digest(file) for name, file in files.items()}
 
 
-def _models_in(values: Any) -> Iterator[str]:
-    if isinstance(values, dict):
-        named = [values.get(name) for name in _MODELS]
-        yield from (model for model in named if isinstance(model, str))
-    for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
-        yield from _models_in(value)
+def _texts(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a tree of settings, with the name of its setting."""
+    if isinstance(values, str):
+        yield name, values
+    elif isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from _texts(value, key)
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _texts(value, name)

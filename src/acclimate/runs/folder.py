@@ -21,7 +21,6 @@ from acclimate.data.problems import InputError
 from acclimate.layout import (
     COMPACT_FORM,
     MEMBERS,
-    REPORT,
     RUN,
     TRAINING,
     has_progress,
@@ -45,7 +44,7 @@ from acclimate.settings import UsageError
 from acclimate.spelling import argument
 from acclimate.training.loop import is_main_process
 
-JUDGEMENTS = ("selectors.json", "answers.json")
+JUDGEMENTS = "selectors.json"  # what selectors said of the run
 _MOST_LINES = 12  # of what has changed
 
 State = Literal["new", "begun", "finished", "damaged"]
@@ -101,8 +100,7 @@ def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False)
     if overwrite or state == "damaged":
         shutil.rmtree(folder / MEMBERS, ignore_errors=True)
     if state == "damaged":
-        for name in JUDGEMENTS:
-            (folder / name).unlink(missing_ok=True)
+        (folder / JUDGEMENTS).unlink(missing_ok=True)
         if (folder / MANIFEST).is_file() and not is_begun(folder):
             remove_listed(folder)
     if state != "begun":
@@ -125,40 +123,35 @@ def add_start(folder: Path, fingerprint: Mapping[str, Any]) -> None:
 
 def damaged(folder: Path) -> InputError:
     return InputError(
-        f"damaged: it does not say what the run there was begun with. Remove {folder / TRAINING} to start anew, or "
-        f"choose another folder ({argument('out')}).",
+        f"damaged: it does not say what the run there was begun with. Remove {folder / TRAINING}, or pass --overwrite "
+        f"to start anew; or choose another folder ({argument('out')}).",
         file=folder / TRAINING / RUN,
     )
 
 
 def finish(folder: Path) -> None:
     """Remove checkpoints, and the compact form of an older tagger, when all is saved."""
-    form = folder / COMPACT_FORM
-    if (form / MANIFEST).is_file():
-        remove_listed(form)
-        with suppress(OSError):  # something of the user's own is there
-            form.rmdir()
+    remove_saved(folder / COMPACT_FORM)
     training = folder / TRAINING
     (training / RUN).unlink(missing_ok=True)
     for stage in (*training.glob("*/[0-9][0-9]-*"), *training.glob("[0-9][0-9]-*")):
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def finished_report(
-    folder: Path, fingerprint: Mapping[str, Any], tell: Callable[[str], None] = lambda line: None
-) -> dict[str, Any] | None:
-    """The report of an encoder's finished training; None where there is work to do."""
-    state = state_of(folder, fingerprint)
-    if state == "damaged":
-        try:
-            verify(folder)
-        except StorageError as damage:
-            tell(f"{damage} It is trained again.")
-    if state != "finished":
-        return None
-    tell(f"{folder} holds this encoder, finished: nothing is trained.")
-    report: dict[str, Any] = read_json(folder / REPORT)
-    return {**report, "evaluations": [(update, loss) for update, loss in report["evaluations"]]}
+def remove_saved(folder: Path) -> None:
+    """Remove what was saved there, if anything was."""
+    if (folder / MANIFEST).is_file():
+        remove_listed(folder)
+        with suppress(OSError):  # something of the user's own is there
+            folder.rmdir()
+
+
+def require_unfinished(folder: Path, overwrite: bool, what: str = "run") -> None:
+    """Refuse the folder of what is finished, unless it is to be overwritten."""
+    if is_main_process() and not overwrite and is_finished(folder):
+        raise UsageError(
+            f"{folder} already holds a finished {what}. Choose another {argument('out')}, or pass --overwrite."
+        )
 
 
 def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
@@ -239,7 +232,8 @@ def locked(folder: str | Path) -> Iterator[None]:
     if not is_main_process() or _held.get(known) == threading.get_ident():
         yield
         return
-    made = _made(folder)
+    made = [place for place in (folder, *folder.parents) if not place.exists()]  # the innermost first
+    folder.mkdir(parents=True, exist_ok=True)
     file = _opened(folder)
     _held[known] = threading.get_ident()
     try:
@@ -268,13 +262,6 @@ def in_locked_folder(work: Callable[P, R]) -> Callable[P, R]:
             return work(*given, **named)
 
     return locked_work
-
-
-def _made(folder: Path) -> list[Path]:
-    """Make the folder; returns what was made, the innermost first."""
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return made
 
 
 def _opened(folder: Path) -> IO[str] | None:
@@ -339,23 +326,10 @@ def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) 
         raise UsageError(f"{folder} holds a comparison. Choose another {out}: a run needs a folder of its own.")
     if overwrite:
         return False
-    if is_finished(folder):
-        raise UsageError(f"{folder} already holds a finished run. Choose another {out}, or pass --overwrite.")
+    require_unfinished(folder, overwrite)
     if not has_progress(folder):
         (folder / TRAINING / RUN).unlink(missing_ok=True)  # nothing would be lost
         return False
     if state_of(folder, fingerprint) == "damaged":
-        raise InputError(
-            f"damaged: it does not say what the unfinished run there was begun with. Choose another {out}, or pass "
-            "--overwrite to start anew.",
-            file=folder / TRAINING / RUN,
-        )
+        raise damaged(folder)
     return True
-
-
-def require_no_encoder(folder: Path, overwrite: bool) -> None:
-    """Refuse the folder of a finished encoder, unless it is to be overwritten."""
-    if is_main_process() and not overwrite and is_finished(folder):
-        raise UsageError(
-            f"{folder} already holds a finished encoder. Choose another {argument('out')}, or pass --overwrite."
-        )

@@ -20,7 +20,7 @@ from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY, find_recip
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import FittedStart, StudentTask, Task
-from acclimate.settings import UsageError, complete
+from acclimate.settings import UsageError
 from acclimate.spelling import argument, count, either
 from acclimate.training.loop import require_device
 from acclimate.training.settings import completed
@@ -79,7 +79,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
         source,
         _target(task),
         training,
-        complete(chosen.options, settings.options, where=f"options of recipe {chosen.name}"),
+        chosen.complete(settings.options),
         settings.seed,
         {
             name: corpus.unlabelled()
@@ -122,7 +122,17 @@ def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[
     """The task as it is learnt, which sentences choose the state to keep, and remarks."""
     select, remarks = settings.select, tuple[str, ...]()
     if settings.train_on_dev:
-        task, select = _with_dev(task, select)
+        if task.source_dev is None:
+            raise UsageError(
+                f"{argument('train_on_dev', True)} needs {argument('source_dev')}, the sentences to train on as well."
+            )
+        if select == "source-dev":
+            raise UsageError(
+                f"With {argument('train_on_dev', True)} the source dev sentences cannot choose the model: "
+                f"pass {argument('select', 'last')}, or none."
+            )
+        task = replace(task, source=task.source + task.source_dev, source_dev=None)
+        select = "last" if select == "auto" else select
         remarks = ("The source dev sentences were learnt from, too.",)
     if select == "auto":
         own = for_target or not task.has_source
@@ -132,21 +142,6 @@ def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[
     if for_target and select == "source-dev":
         raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
     return task, select, remarks
-
-
-def _with_dev(task: Task, select: SelectorName) -> tuple[Task, SelectorName]:
-    """Source and dev as one, and what may choose then."""
-    if task.source_dev is None:
-        raise UsageError(
-            f"{argument('train_on_dev', True)} needs {argument('source_dev')}, the sentences to train on as well."
-        )
-    if select == "source-dev":
-        raise UsageError(
-            f"With {argument('train_on_dev', True)} the source dev sentences cannot choose the model: "
-            f"pass {argument('select', 'last')}, or none."
-        )
-    together = replace(task, source=task.source + task.source_dev, source_dev=None)
-    return together, "last" if select == "auto" else select
 
 
 def _target(task: Task) -> Corpus:

@@ -27,7 +27,7 @@ from acclimate.data.running_text import (
     training_text,
     write_pieces,
 )
-from acclimate.layout import RUN
+from acclimate.layout import RUN, TRAINING
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.policy import Uniform
@@ -40,15 +40,13 @@ from acclimate.model.language_model import (
     save_language_model,
 )
 from acclimate.model.storage import (
+    MANIFEST,
     StorageError,
     atomic_folder,
-    forget_checksums,
-    has_checksum,
-    require_unchanged,
-    write_checksums,
+    verify,
 )
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
+from acclimate.runs.folder import begin, finish, in_locked_folder, require_unfinished
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.loop import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
@@ -69,7 +67,6 @@ class Pretrained:
     seconds: float
     held_out_pieces: int
     held_out_loss: float | None
-    held_out_perplexity: float | None
     evaluations: list[tuple[int, float]]
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,7 +82,7 @@ def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
     if done.held_out_loss is not None:
         measured = (
             f"On {done.held_out_pieces:,} held-out pieces the loss is {done.held_out_loss:.3f} nats per hidden piece "
-            f"(perplexity {done.held_out_perplexity:.2f})."
+            f"(perplexity {math.exp(done.held_out_loss):.2f})."
         )
     return f"""# {name}
 
@@ -99,6 +96,7 @@ pieces of {files}. {measured} `settings.yaml` holds every setting, `report.json`
 
 
 _STAGE = "masked-words"
+_PIECES = "pieces"  # the folder of the text in pieces
 
 
 class MaskSettings(Settings):
@@ -151,16 +149,14 @@ def pretrain(
 ) -> Pretrained:
     """Train tokenizer and encoder, and write them to `out` as `transformers` does; goes on where it was cut off."""
     out = Path(out)
-    training = out / "training"
+    training = out / TRAINING
+    require_unfinished(out, overwrite, "encoder")
     _require_sense(settings)
     model = None
     if settings.start is not None:
         model, sizes = language_model_to_go_on_from(settings.start, settings.encoder)
         settings = settings.model_copy(update={"encoder": sizes})
     fingerprint = _fingerprint(settings)
-    report = None if overwrite else finished_report(out, fingerprint, tell)
-    if report is not None:
-        return Pretrained(**report)
     with main_process_first():
         if is_main_process():
             begin(out, fingerprint, overwrite)
@@ -184,21 +180,27 @@ def pretrain(
     (summary,) = run_stages(reader, [stage], engine, selector, settings.seed, training, watcher, record)
     record.close()
     evaluations = [(update, -score) for update, score in summary["evaluations"]] if measure else []
-    loss = evaluations[-1][1] if evaluations else None
+    rows_per_update = min(rows.rows_per_batch, rows.rows) * settings.training.accumulate * engine.num_processes
     done = Pretrained(
         parameters=parameters,
         vocabulary=len(tokenizer),
         pieces=len(text),
-        pieces_seen=summary["updates"] * _per_update(settings, rows, engine.num_processes),
+        pieces_seen=summary["updates"] * rows_per_update * rows.length,
         updates=summary["updates"],
         seconds=summary.get("seconds", time.monotonic() - started),
         held_out_pieces=len(held_out),
-        held_out_loss=loss,
-        held_out_perplexity=None if loss is None else math.exp(loss),
+        held_out_loss=evaluations[-1][1] if evaluations else None,
         evaluations=evaluations,
     )
     if engine.is_main_process:
-        _save(model, tokenizer, out, settings, done, fingerprint)
+        texts = {
+            "settings.yaml": dump_yaml(settings),
+            "README.md": model_card(out.name, settings, done),
+            RUN: json.dumps(fingerprint, indent=2, ensure_ascii=False),
+        }
+        save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
+        finish(out)
+        shutil.rmtree(training / _PIECES, ignore_errors=True)  # as large as the text itself
     engine.wait_for_everyone()
     return done
 
@@ -269,9 +271,9 @@ def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:
 def _prepare(
     settings: PretrainSettings, training: Path, tell: Callable[[str], None]
 ) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Tokenizer and pieces, on disk already or made now."""
+    """Tokenizer, and training and held-out text in pieces, on disk already or made now."""
     choice = TextChoice(settings.held_out, settings.case_noise, settings.seed)
-    folder = training / "tokenizer"
+    folder, place = training / "tokenizer", training / _PIECES
     if not folder.is_dir():
         with atomic_folder(folder) as aside:
             _tokenizer(settings, choice, tell).save_pretrained(aside)
@@ -279,31 +281,24 @@ def _prepare(
     if tokenizer.mask_token_id is None or tokenizer.sep_token_id is None:
         name = settings.start or settings.tokenizer
         raise UsageError(f"The tokenizer {name} has no [MASK] or no [SEP]: a masked language model needs both.")
-    found = []
-    for name, text in (("text", training_text), ("held-out", held_out_text)):
-        place = training / f"{name}.pieces"
-        if not _is_cut(place, tell):
-            tell(f"cutting the {name} into pieces" if name == "text" else f"cutting the {name} text into pieces")
-            aside = place.with_suffix(".part")
-            write_pieces(text(settings.text, choice), tokenizer, aside)
-            aside.replace(place)
-            write_checksums(training, place.name)
-        found.append(read_pieces(place, len(tokenizer)))
-    if not len(found[0]):
+    if not _is_whole(place, tell):
+        tell("cutting the text into pieces")
+        with atomic_folder(place) as aside:
+            write_pieces(training_text(settings.text, choice), tokenizer, aside / "text.pieces")
+            write_pieces(held_out_text(settings.text, choice), tokenizer, aside / "held-out.pieces")
+    text, held_out = (read_pieces(place / f"{name}.pieces", len(tokenizer)) for name in ("text", "held-out"))
+    if not len(text):
         raise InputError(f"no text in {', '.join(settings.text)}.")
-    return tokenizer, found[0], found[1]
+    return tokenizer, text, held_out
 
 
-def _is_cut(place: Path, tell: Callable[[str], None]) -> bool:
-    """Whether the pieces stand there, whole. What was cut off, or changed since, is cut again."""
-    if not place.is_file() or not has_checksum(place):
-        return False
+def _is_whole(place: Path, tell: Callable[[str], None]) -> bool:
+    """Whether the pieces are there. What was cut off, or changed since, is cut again."""
     try:
-        require_unchanged(place)
+        return (place / MANIFEST).is_file() and bool(verify(place))
     except StorageError as damage:
         tell(f"{damage} The text is cut into pieces again.")
         return False
-    return True
 
 
 def _tokenizer(settings: PretrainSettings, choice: TextChoice, tell: Callable[[str], None]) -> Any:
@@ -322,24 +317,3 @@ def _fingerprint(settings: PretrainSettings) -> dict[str, Any]:
     if settings.start is not None:
         kept["start"] = encoder_digest(settings.start)
     return {**kept, "text": {Path(name).name: file_digest(Path(name)) for name in settings.text}}
-
-
-def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
-    in_batch = min(rows.rows_per_batch, rows.rows)
-    return in_batch * rows.length * settings.training.accumulate * processes
-
-
-def _save(
-    model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained, fingerprint: dict[str, Any]
-) -> None:
-    texts = {
-        "settings.yaml": dump_yaml(settings),
-        "README.md": model_card(out.name, settings, done),
-        RUN: json.dumps(fingerprint, indent=2, ensure_ascii=False),
-    }
-    save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
-    finish(out)
-    pieces = ("text.pieces", "held-out.pieces")
-    forget_checksums(out / "training", *pieces)
-    for name in pieces:
-        (out / "training" / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again

@@ -88,13 +88,12 @@ class Outcome:
 
     recipe: str
     selector: str
-    source: Change | None
-    target: Change | None
-    stages: list[dict[str, Any]]
-    seconds: float
+    source: Change | None = None
+    target: Change | None = None
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
     remarks: tuple[str, ...] = ()
-    plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
-    needs_plain_stages: bool = True  # whether the recipe itself stands on them
+    own_stages: list[dict[str, Any]] = field(default_factory=list, repr=False)  # without those of "before" alone
     learnt: Shared | None = None  # how much of the target's test was learnt with labels
     before: str | None = "source-only"  # the recipe that trained the tagger "before"; None where nothing did
     # what the recipe makes of the tagger, in words, and "before" likewise: a tagger of the settings alone is another
@@ -111,11 +110,6 @@ class Outcome:
 
     def __repr__(self) -> str:
         return f"Outcome({self.recipe!r}, source={self.source!r}, target={self.target!r}, seconds={self.seconds:.0f})"
-
-    @property
-    def own_stages(self) -> list[dict[str, Any]]:
-        """The stages of the recipe; with those of the baseline if it starts from that."""
-        return self.stages if self.needs_plain_stages else self.stages[self.plain_stages :]
 
     @property
     def advice(self) -> Advice | None:

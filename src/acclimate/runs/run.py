@@ -24,16 +24,14 @@ from acclimate.data.problems import InputError
 from acclimate.layout import BEFORE, PREDICTIONS, REPORT, RUN, SIBLINGS
 from acclimate.model.siblings import save_siblings
 from acclimate.model.storage import (
-    MANIFEST,
     atomic_folder,
     read_sealed_json,
     read_tensors,
-    remove_listed,
     require_unchanged,
 )
 from acclimate.model.tagger import Tagger
 from acclimate.runs.fingerprint import run_fingerprint
-from acclimate.runs.folder import State, begin, finish, locked, state_of, stored_fingerprint
+from acclimate.runs.folder import State, begin, finish, locked, remove_saved, state_of, stored_fingerprint
 from acclimate.runs.result import Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task
@@ -143,8 +141,10 @@ def save_run(
         **files,
     }
     assert outcome.tagger is not None
-    if keeps_before:
-        _save_before(folder, outcome.tagger_before)
+    if keeps_before and outcome.tagger_before is not None:
+        outcome.tagger_before.save(folder / BEFORE)
+    elif keeps_before:  # that of an earlier run is removed
+        remove_saved(folder / BEFORE)
     if outcome.siblings or (folder / SIBLINGS).is_dir():  # those of an earlier run are removed
         save_siblings(folder, {name: each.tagger for name, each in outcome.siblings.items()})
     if keeps_tagger:
@@ -172,33 +172,17 @@ def _json(content: Any) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False)
 
 
-def _save_before(folder: Path, tagger: Tagger | None) -> None:
-    """Save the tagger "before"; where there is none, remove an older one."""
-    if tagger is not None:
-        tagger.save(folder / BEFORE)
-    elif (folder / BEFORE / MANIFEST).is_file():
-        remove_listed(folder / BEFORE)
-        with suppress(OSError):  # something of the user's own is there
-            (folder / BEFORE).rmdir()
-
-
 @contextmanager
 def working_alone(folder: Path, threads: int | None = None) -> Iterator[None]:
-    """No other thread or process trains in this folder meanwhile."""
-    with _ALONE, using_threads(threads), locked(folder):
-        yield
-
-
-@contextmanager
-def using_threads(count: int | None) -> Iterator[None]:
-    """So many threads for what is done within; as many as there are, for None."""
+    """No other thread or process trains in this folder meanwhile; so many threads work on it, all for None."""
     before = torch.get_num_threads()
-    if count is not None:
-        torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    with _ALONE, locked(folder):
+        if threads is not None:
+            torch.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 SOURCE, TARGET = "source", "target"
@@ -218,16 +202,16 @@ class Answers:
     after: Corpus
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any], gold: Corpus | None = None, before: Corpus | None = None) -> Answers:
-        """What `answers_dict` kept; `gold` and `before` where the run was not given or did not make them."""
+    def from_dict(cls, kept: Mapping[str, Any]) -> Answers:
+        """What `answers_dict` kept."""
 
         def with_tags(part: str) -> Corpus | None:
             return None if kept[part] is None else tagged(kept["words"], kept[part], kept["name"], kept["kind"])
 
-        gold, after = gold or with_tags("gold"), with_tags(AFTER)
+        gold, after = with_tags("gold"), with_tags(AFTER)
         assert gold is not None
         assert after is not None
-        return cls(gold, before or with_tags(BEFORE), after)
+        return cls(gold, with_tags(BEFORE), after)
 
 
 def answers_dict(gold: Corpus | None, before: Corpus | None, after: Corpus) -> dict[str, Any]:
@@ -275,17 +259,11 @@ class FeatureKeeper:
 
     def as_dict(self) -> dict[str, Any]:
         """The points by their words; the numbers go to a file of their own."""
-        names = {name: corpus.name for name, corpus in self.corpora.items()}
+        about = {"names": {name: corpus.name for name, corpus in self.corpora.items()}, "problem": self.problem}
         points = next(iter(self.found.values()), None)
         if points is None:
-            return {"names": names, "problem": self.problem}
-        return {
-            "names": names,
-            "domains": points.domains,
-            "words": points.labels,
-            "sentences": points.sentences,
-            "problem": self.problem,
-        }
+            return about
+        return {**about, "domains": points.domains, "words": points.labels, "sentences": points.sentences}
 
     def files(self) -> dict[str, bytes]:
         """The numbers, as a file to be saved with the tagger; none where nothing could be measured."""

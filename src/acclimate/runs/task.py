@@ -13,7 +13,7 @@ from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.runs.settings import RunSettings, TaggerSettings
-from acclimate.settings import UsageError, complete
+from acclimate.settings import UsageError
 from acclimate.spelling import argument, count
 
 NO_SOURCE = Corpus((), "no source")
@@ -160,8 +160,7 @@ def tagger_for(task: Task, settings: RunSettings) -> Tagger:
         more = task.source if more is None else task.source + more
     else:
         recipe = find_recipe(settings.recipe)
-        options = complete(recipe.options, settings.options, where=f"options of recipe {recipe.name}")
-        second = None if recipe.sibling is None else recipe.sibling.text(options)
+        second = None if recipe.sibling is None else recipe.sibling.text(recipe.complete(settings.options))
         learnt = (task.target_labelled, task.source_dev if settings.train_on_dev else None, second)
         text = sum((corpus.unlabelled() for corpus in learnt if corpus is not None), text)
     return Tagger.build(

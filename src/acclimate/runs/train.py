@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,7 @@ from acclimate.recipes.recipe import Recipe
 from acclimate.runs.budget import Budget
 from acclimate.runs.card import run_card
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
-from acclimate.runs.folder import add_start, begin, damaged, in_locked_folder, state_of
+from acclimate.runs.folder import add_start, begin, in_locked_folder
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Change, Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
@@ -150,41 +150,29 @@ def train_run(
     began: called when nothing is left to refuse, before the training.
     fingerprint: identifies the run in its folder. budget: the shares of their updates that stages make.
     """
-    started = time.monotonic()
+    job = _Job(task, settings, watcher, budget)
     known = dict(fingerprint or run_fingerprint(task, settings, has_own_tagger=tagger is not None))
     if tagger is None:
         torch.manual_seed(settings.seed)
         tagger = tagger_for(task, settings)
-    ready = prepare(tagger, task, settings)
+    job.ready = ready = prepare(tagger, task, settings)
     tagger = ready.tagger
     start = start_fingerprint(tagger, ready)
-    place = None if folder is None else Path(folder)
-    if place is not None and is_main_process():
-        _take(place, {**known, "start": start}, overwrite)
+    if folder is not None:
+        folder = Path(folder)
+        job.folder = folder / TRAINING
+        if is_main_process() and is_begun(folder) and not overwrite:
+            add_start(folder, {**known, "start": start})
+        elif is_main_process():
+            begin(folder, {**known, "start": start}, overwrite)
     began(ready)
     tagger.seen = ready.seen
-    job = _Job(task, settings, ready, None if place is None else place / TRAINING, watcher, budget)
     shown = look if look is not None and is_main_process() else lambda when, seen, siblings: None
-    if baseline == "none":
-        outcome = _alone(job, tagger)
-    else:
-        outcome = _beside(job, tagger, start, None if baseline == "own" else baseline, shown)
+    outcome = _alone(job, tagger) if baseline == "none" else _beside(job, tagger, start, baseline, shown)
     shown("after", tagger, {name: sibling.tagger for name, sibling in outcome.siblings.items()})
-    seconds = time.monotonic() - started + sum(job.earlier)
-    outcome = replace(outcome, seconds=seconds, remarks=(*outcome.remarks, *job.record_remarks, *ready.plan.remarks))
-    reserved = outcome.reservation
-    outcome = outcome if reserved is None else replace(outcome, remarks=(*outcome.remarks, reserved.why))
+    outcome = replace(outcome, seconds=time.monotonic() - job.started + sum(job.earlier))
     tagger.card = run_card(outcome, task, settings)
     return outcome
-
-
-def _take(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> None:
-    if not overwrite and is_begun(folder):
-        if state_of(folder, {}) == "damaged":
-            raise damaged(folder)
-        add_start(folder, fingerprint)
-    else:
-        begin(folder, fingerprint, overwrite)
 
 
 @dataclass
@@ -193,10 +181,11 @@ class _Job:
 
     task: Task
     settings: RunSettings
-    ready: Preparation
-    folder: Path | None
     watcher: Watcher | None
     budget: Budget | None
+    ready: Preparation = field(init=False)
+    folder: Path | None = None
+    started: float = field(default_factory=time.monotonic)
     learner: Learner | None = None  # of the last stage
     family: Siblings | None = None  # of the last stage that trained two taggers
     earlier: list[float] = field(default_factory=list)  # seconds before this process went on with a stage
@@ -210,17 +199,9 @@ class _Job:
         engine = build_engine(plan.training, tagger)
         recipes = [recipe] if first is None else [first, recipe]
         # a list: a recipe may draw random numbers when it is called, and a stage begins with a seed of its own
-        stages = chain.from_iterable([each.stages(tagger, plan) for each in recipes])
-        summaries = run_stages(
-            tagger,
-            self._prepared(stages, tagger),
-            engine,
-            self.ready.selector,
-            self.settings.seed,
-            place,
-            self.watcher,
-            record,
-        )
+        stages = self._prepared(chain.from_iterable([each.stages(tagger, plan) for each in recipes]), tagger)
+        selector, seed = self.ready.selector, self.settings.seed
+        summaries = run_stages(tagger, stages, engine, selector, seed, place, self.watcher, record)
         if summaries:
             tagger.card = None  # which told of other weights
         self.record_remarks.extend(record_remarks(record.rows))
@@ -243,96 +224,81 @@ class _Job:
         """The tagger that was trained beside, if it is kept: that of the source only with labels or words of its
         own."""
         kept = self.ready.recipe.sibling
-        if kept is None or self.family is None:
-            return {}
-        if kept.name == SOURCE and not self.ready.for_target:
+        if kept is None or self.family is None or (kept.name == SOURCE and not self.ready.for_target):
             return {}
         (other,) = (each for each in self.family if each is not tagger)
         return {kept.name: SiblingResult.of(other.eval(), kept.test(self.ready.plan.options))}
 
-    @property
-    def texts(self) -> dict[str, Corpus | None]:
-        """What is tagged when all training is over; a blind target test is tagged, and not scored."""
-        return {**self.ready.tests, "target": self.task.target_test}
+    def outcome(self, tagger: Tagger, stages: list[dict[str, Any]], remarks: Iterable[str], **more: Any) -> Outcome:
+        """What was done, with all remarks in their order."""
+        outcome = Outcome(
+            recipe=self.ready.recipe.name,
+            stages=stages,
+            remarks=(*self.ready.remarks, *remarks, *self.record_remarks, *self.ready.plan.remarks),
+            training=self.ready.plan.training,
+            tagger=tagger,
+            learner=self.learner,
+            **more,
+        )
+        reserved = outcome.reservation
+        return outcome if reserved is None else replace(outcome, remarks=(*outcome.remarks, reserved.why))
 
 
 def _alone(job: _Job, tagger: Tagger) -> Outcome:
     """The recipe without a baseline."""
     ready = job.ready
-    first = ready.first if ready.recipe.starts_from_baseline else None
-    summaries = job.train(ready.recipe, tagger, first)
+    stages = job.train(ready.recipe, tagger, ready.first if ready.recipe.starts_from_baseline else None)
     tagger.eval()
-    return Outcome(
-        recipe=ready.recipe.name,
-        selector=ready.selector.name,
-        source=None,
-        target=None,
-        stages=summaries,
-        seconds=0.0,
-        remarks=ready.remarks,
-        before=None,
-        training=ready.plan.training,
-        tagger=tagger,
-        learner=job.learner,
-        predicted={"target": (None, predict_all(tagger, {"target": job.task.target_test}).get("target"))},
-    )
+    tagger.drop_source_heads()
+    predicted = {"target": (None, predict_all(tagger, {"target": job.task.target_test}).get("target"))}
+    selector = ready.selector.name
+    return job.outcome(tagger, stages, (), selector=selector, own_stages=stages, before=None, predicted=predicted)
 
 
-def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | Tagger | None, look: Look) -> Outcome:
+def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Baseline, look: Look) -> Outcome:
     """The recipe and its baseline, which is trained here or taken from another run."""
     ready, plan = job.ready, job.ready.plan
     recipe, is_first = ready.recipe, ready.recipe is ready.first and not isinstance(given, Tagger)
+    tests = {**ready.tests, "target": job.task.target_test}  # a blind target test is tagged, and not scored
     plain = tagger if is_first else copy.deepcopy(tagger)
     torch.manual_seed(first_seed(plan.seed))  # as its first stage does: equal parts get equal first weights
     make = recipe.remodel(plain, plan)
-    plain, summaries = _baseline(job, plain, bool(make), start, given, is_first)
-    before = predict_all(plain, job.texts)
-    after, length, plain_stages = before, "", len(summaries)
+    plain, stages = _baseline(job, plain, bool(make), start, given, is_first)
+    before = after = predict_all(plain, tests)
+    own = list[dict[str, Any]]()
     if not is_first:
         look("before", plain, {})
         if recipe.starts_from_baseline:
             tagger.load_state_dict(plain.state_dict())
         plain = plain.to("cpu").eval()
         own = job.train(recipe, tagger)
-        length = _length(recipe, summaries, own)
-        summaries = [*summaries, *own]
-        after = predict_all(tagger, job.texts)
+        after = predict_all(tagger, tests)
     tagger.eval()
     changes = {
         name: None if test is None else change_of(test, before[name], after[name], tagger)
         for name, test in ready.tests.items()
     }
     siblings = job.siblings(tagger)
-    return Outcome(
-        recipe=recipe.name,
-        selector=summaries[-1]["selector"],
+    remarks = _remarks(recipe, make, siblings, stages, own, changes["target"])
+    return job.outcome(
+        tagger,
+        [*stages, *own],
+        remarks,
+        selector=(own or stages)[-1]["selector"],
         source=changes["source"],
         target=changes["target"],
-        stages=summaries,
-        seconds=0.0,
-        remarks=(
-            *ready.remarks,
-            *_of_make(make),
-            *_of_siblings(siblings),
-            *_of_length(length, changes["target"]),
-            *_of_guard(summaries[plain_stages:]),
-        ),
-        plain_stages=plain_stages,
-        needs_plain_stages=is_first or recipe.starts_from_baseline,
+        own_stages=[*stages, *own] if is_first or recipe.starts_from_baseline else own,
         learnt=ready.learnt,
         before=ready.first.name,
         make=make,
         siblings=siblings,
         tagger_before=None if is_first else plain,
-        training=plan.training,
-        tagger=tagger,
-        learner=job.learner,
         predicted={name: (None if is_first else before[name], after[name]) for name in after},
     )
 
 
 def _baseline(
-    job: _Job, plain: Tagger, has_make: bool, start: Mapping[str, Any], given: Path | Tagger | None, is_first: bool
+    job: _Job, plain: Tagger, has_make: bool, start: Mapping[str, Any], given: Baseline, is_first: bool
 ) -> tuple[Tagger, list[dict[str, Any]]]:
     """The tagger "before" and the summaries of its stages: a given tagger, one of another run, or trained here."""
     ready, device = job.ready, device_for(job.ready.plan.training)
@@ -345,47 +311,35 @@ def _baseline(
     return plain, job.train(ready.first, plain)
 
 
-def _of_make(make: tuple[str, ...]) -> tuple[str, ...]:
-    """A remark where "before" is not the tagger of the settings alone."""
-    return (f"The tagger before is of the same make, to compare fairly: it has {', and '.join(make)}.",) if make else ()
-
-
-def _of_guard(stages: list[dict[str, Any]]) -> tuple[str, ...]:
-    """A remark where nothing that was learnt is kept."""
-    if not stages or any(stage["kept_update"] for stage in stages):
-        return ()
-    return (f"It did not help, by {stages[-1]['selector']}: the tagger is left as it was.",)
-
-
-def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
-    """A remark on the score of the second task."""
-    second = siblings.get("second")
-    if second is None:
-        return ()
-    if second.scores is None:
-        return (
-            "The second task has no score: give options.second_test, labelled sentences of it that are not learnt.",
-        )
-    size = count(second.scores.sentences, "sentence")
-    score = f"{100 * second.scores.span.f1:.2f} on {second.corpus} ({size}; {second.scores.scorer})"
-    return (f"Second task: {score}. It is not compared with anything.",)
-
-
-def _of_length(length: str, target: Change | None) -> tuple[str, ...]:
-    """A remark where the recipe trained longer than the baseline."""
-    if not length:
-        return ()
-    fell = target is not None and target.difference <= 0
-    return (f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain.",)
-
-
-def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
-    """How much longer the recipe trains than the baseline; empty where it does not."""
-    if not before:
-        return ""
-    plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
+def _remarks(
+    recipe: Recipe,
+    make: tuple[str, ...],
+    siblings: Mapping[str, SiblingResult],
+    before: list[dict[str, Any]],
+    own: list[dict[str, Any]],
+    target: Change | None,
+) -> Iterator[str]:
+    """What may surprise: the make of the tagger "before", a second task, longer training, and nothing that is kept.
+    `before` are the stages of the baseline, `own` those of the recipe, if it is another."""
+    if make:
+        yield f"The tagger before is of the same make, to compare fairly: it has {', and '.join(make)}."
+    if second := siblings.get("second"):
+        if second.scores is None:
+            yield (
+                "The second task has no score: give options.second_test, labelled sentences of it that are not learnt."
+            )
+        else:
+            size = count(second.scores.sentences, "sentence")
+            score = f"{100 * second.scores.span.f1:.2f} on {second.corpus} ({size}; {second.scores.scorer})"
+            yield f"Second task: {score}. It is not compared with anything."
+    plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, own))
     total = plain + more if recipe.starts_from_baseline else more
-    return "" if total <= plain else f"{recipe.name} made {count(total, 'update')}, the baseline {plain:,}"
+    if before and total > plain:
+        length = f"{recipe.name} made {count(total, 'update')}, the baseline {plain:,}"
+        fell = target is not None and target.difference <= 0
+        yield f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain."
+    if own and not any(stage["kept_update"] for stage in own):
+        yield f"It did not help, by {own[-1]['selector']}: the tagger is left as it was."
 
 
 def _shared_baseline(
