@@ -38,7 +38,7 @@ def compared(files: Files, people: Path, tmp_path_factory: pytest.TempPathFactor
     write_corpus(read_corpus(people)[:6], files.dev.with_name("people-dev.conll"))
     folder = tmp_path_factory.mktemp("compared") / "c"
     recipes = ["--recipes", "source-only,self-training", "--seeds", "1", "--set", "selectors=none"]
-    given = [*both(files, people), "--target-test", files.gold, *recipes, *QUICK]
+    given = [*both(files, people), "--target-test", files.gold, *recipes, *QUICK, "--set", "sources.heads=true"]
     return folder, acclimate("compare", *given, "--out", folder)
 
 

@@ -127,6 +127,47 @@ def test_threads_share_a_tagger(tagger: Tagger) -> None:
         assert list(pool.map(tagger, TEXTS * 5)) == alone * 5
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_gives_a_frame_of_the_same_kind(tagger: Tagger, library: str) -> None:
+    frames = pytest.importorskip(library)
+    found = tagger.frame(frames.DataFrame({"id": range(4), "post": TEXTS}), "post")
+    assert isinstance(found, frames.DataFrame)
+    entities = [(row, entity) for row, each in enumerate(tagger(TEXTS)) for entity in each]
+    assert list(found["row"]) == [row for row, _ in entities]
+    assert list(found["text"]) == [entity.text for _, entity in entities]
+    assert list(found.columns) == ["row", "label", "text", "start", "end", "score"]
+
+
+def test_a_row_of_a_pandas_frame_is_named_by_its_index(tagger: Tagger) -> None:
+    pandas = pytest.importorskip("pandas")
+    found = tagger.frame(pandas.DataFrame({"text": TEXTS}, index=list("abcd")))
+    assert set(found["row"]) <= set("abcd")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_missing_text_of_a_frame_has_no_entities(tagger: Tagger, library: str) -> None:
+    frames = pytest.importorskip(library)
+    texts = [None, TEXTS[0], float("nan") if library == "pandas" else None, TEXTS[3]]
+    found = tagger.frame(frames.DataFrame({"text": texts}))
+    assert set(found["row"]) == {1, 3}
+    assert list(found["label"]) == [entity.label for text in texts[1::2] for entity in tagger(str(text))]
+    if library == "pandas":
+        assert set(tagger.frame(frames.DataFrame({"text": frames.array(texts, dtype="string")}))["row"]) == {1, 3}
+    with pytest.raises(InputError, match="text number 0"):
+        tagger.frame(frames.DataFrame({"text": [3, 4]}))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_without_entities_has_columns_of_the_same_kinds(tagger: Tagger, library: str) -> None:
+    frames = pytest.importorskip(library)
+    some = tagger.frame(frames.DataFrame({"text": TEXTS}))
+    none = tagger.frame(frames.DataFrame({"text": TEXTS})[:0])
+    assert len(none) == 0
+    assert [str(kind) for kind in none.dtypes] == [str(kind) for kind in some.dtypes]
+    together = frames.concat([some, none])
+    assert list(together["text"]) == list(some["text"])
+
+
 @pytest.mark.parametrize("texts", [tuple(TEXTS), iter(TEXTS), dict.fromkeys(TEXTS, 1)])
 def test_any_iterable_of_texts_gives_a_list(tagger: Tagger, texts: Iterable[str]) -> None:
     found = tagger(texts)

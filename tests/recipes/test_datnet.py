@@ -453,6 +453,19 @@ def test_the_game_is_written_down_at_every_look(build: Build, news: Corpus, twee
         assert row["sentences"] == round(4 / (1 / 7 + 1 / 6))
 
 
+@pytest.mark.parametrize(("accuracy", "told"), [(0.98, "told the domains apart to the end"), (0.7, None)])
+def test_a_game_that_went_wrong_becomes_a_remark(
+    build: Build, news, tweets, monkeypatch: pytest.MonkeyPatch, accuracy: float, told: str | None
+) -> None:
+    monkeypatch.setattr(
+        DiscriminatorDiagnostics, "__call__", lambda game, learner: {"accuracy": accuracy, "sentences": 200}
+    )
+    outcome = ran(build, news, tweets, training=QUICK | {"evaluate_every": 1})
+    remarks = [remark for remark in outcome.remarks if remark.startswith("The discriminator")]
+    assert len(remarks) == (told is not None)
+    assert told is None or told in remarks[0]
+
+
 def test_without_a_discriminator_there_is_no_game(build: Build, news, tweets, tmp_path: Path) -> None:
     ran(build, news, tweets, discriminator="none", out=tmp_path)
     assert rows_of(tmp_path, "game") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from acclimate.model.learner import Sentences
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.runs.result import Outcome
+from acclimate.settings import UsageError
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody
 
@@ -192,15 +194,35 @@ def test_open_words_of_plain_tags_are_refused(build: Callable[..., Tagger], part
         run(build(labels=part_of_speech.labels, text=part_of_speech), odd, "source-only", None)
 
 
-def test_python_takes_several_sources_and_says_how_they_are_learnt(build: Callable[..., Tagger]) -> None:
+@pytest.mark.parametrize("heads", [False, True])
+def test_python_takes_several_sources_and_says_how_they_are_learnt(build: Callable[..., Tagger], heads: bool) -> None:
     tagger = build(labels=LABELS, text=join_sources([PEOPLE, PLACES]))
-    sources = {"weights": {"people": 3}, "smoothing": 0.5}
+    sources = {"weights": {"people": 3}, "smoothing": 0.5, "heads": heads}
     outcome = adapt(
         tagger, [PEOPLE, PLACES], recipe="source-only", training=QUICK, select="last", sources=sources, progress=False
     )
     assert outcome.tagger is tagger
+    assert tagger.source_heads is None
     with pytest.raises(InputError, match=r"sources\.weights: there is no source named persons\. Sources: people, pl"):
         adapt(tagger, [PEOPLE, PLACES], recipe="source-only", sources={"weights": {"persons": 3}}, progress=False)
+
+
+def test_every_recipe_gives_each_source_a_head_or_says_why_not(build: Callable[..., Tagger], recipe: str) -> None:
+    tagger = build(encoder_for(recipe), labels=LABELS, text=join_sources([PEOPLE, PLACES]))
+    trained: list[bool] = []
+
+    class Heads(Nobody):
+        def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None:
+            trained.append(tagger.source_heads is not None)
+
+    given = {"training": QUICK, "select": "last", "watcher": Heads(), "sources": {"heads": True}, "progress": False}
+    few = FEW if "target labels" in RECIPES[recipe].needs else None
+    refuses = recipe in ("mslm", "target-only")
+    with pytest.raises((InputError, UsageError), match="head") if refuses else nullcontext():
+        adapt(tagger, [PEOPLE, PLACES], TEXT, recipe, target_labelled=few, **given, **OPTIONS.get(recipe, {}))
+    assert refuses or trained
+    assert refuses or all(trained)
+    assert refuses or tagger.source_heads is None
 
 
 def test_two_sources_of_one_name_are_refused(build: Callable[..., Tagger]) -> None:

@@ -125,13 +125,16 @@ class View(TextView):
         if types is not None:
             tags, odds = types.bare[tags], None if odds is None else types.bare_odds(odds)
             soft = None if soft is None else types.bare_soft(soft)
+        scores, heads = self.scores, self.tagger.source_heads
+        if heads is not None and heads.training:
+            scores = scores + heads(self.features, self.originals)
         if soft is None:
-            return self.tagger.head.loss(self.scores, tags, mask, odds)
-        expected = self.tagger.head.expected_loss(self.scores, soft, mask)
+            return self.tagger.head.loss(scores, tags, mask, odds)
+        expected = self.tagger.head.expected_loss(scores, soft, mask)
         if odds is None:
             return expected
         is_open = ((odds > 0).sum(-1) > 1).any(1)  # no sentence is both open and soft
-        return torch.where(is_open, self.tagger.head.loss(self.scores, tags, mask, odds), expected)
+        return torch.where(is_open, self.tagger.head.loss(scores, tags, mask, odds), expected)
 
     @cached_property
     def type_losses(self) -> Tensor | None:

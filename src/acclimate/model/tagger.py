@@ -32,7 +32,7 @@ from acclimate.model.heads.entity_heads import (
     span_types,
 )
 from acclimate.model.heads.legal_chain import TagChain
-from acclimate.model.heads.tag_heads import HeadName, build_head
+from acclimate.model.heads.tag_heads import HeadName, SourceHeads, build_head
 from acclimate.model.learner import GoldTags, Learner, Sentences, View, eval_mode
 from acclimate.model.parts import WORDS_PER_BATCH, Progress, read_in_parts
 from acclimate.model.shipped import resolved_tagger
@@ -143,6 +143,7 @@ class Tagger(TextTagger, Learner):
         detected = self._detected_labels()
         self.scores = self._score_layer(len(detected.tags(self.scheme)))
         self.head = build_head(self.head_name, detected, self.scheme, self.crf)
+        self.source_heads: SourceHeads | None = None  # in training on several sources
         self.types = None
         if entities is not None:
             shape = self.encoder.width, self.labels, self.scheme, self.encoder.vocabulary_size
@@ -161,9 +162,20 @@ class Tagger(TextTagger, Learner):
 
     def find_entities(self, entities: EntitySettings) -> None:
         """Replace the heads by those of MSLM, which find entities first and then type them."""
+        if self.source_heads is not None:
+            raise InputError("a head for each source does not fit heads that find entities first: leave one out.")
         device = self.device
         self._set_heads(entities)
         self.to(device)
+
+    def add_source_heads(self, sources: Sequence[str]) -> None:
+        """Learn what is special to each source in a layer of its own, until `drop_source_heads`."""
+        if self.entities is not None:
+            raise InputError("a head for each source does not fit heads that find entities first: leave one out.")
+        self.source_heads = SourceHeads(sources, self.encoder.width, len(self.tags)).to(self.device)
+
+    def drop_source_heads(self) -> None:
+        self.source_heads = None
 
     def tensorize(self, sentences: Sequence[Sentence]) -> Sentences:
         """Sentences as tensors, tags included where they have any."""
@@ -193,6 +205,8 @@ class Tagger(TextTagger, Learner):
         """Split the last layer of the encoder into a shared and a private one, with a new layer of scores."""
         if self.entities is not None:
             raise InputError("an encoder under entity heads cannot be split: split it first.")
+        if self.source_heads is not None:
+            raise InputError("an encoder under a head for each source cannot be split: leave sources.heads out.")
         self.encoder.split(shared, private)
         self.scores = self._score_layer(len(self.tags)).to(self.device)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from acclimate.model.hub import OnTheHub
 from acclimate.model.parts import WORDS_PER_BATCH, Progress
 
 What = Literal["tags", "confidences", "probabilities", "decisions"]
+Frame = TypeVar("Frame")
+_KINDS = (np.int64, np.str_, np.str_, np.int64, np.int64, np.float64)  # of the columns of a frame
 _BATCH = 256  # texts that are read at once
 _COLOURS = ("#8dd3c7", "#ffed6f", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5")
 
@@ -105,6 +107,21 @@ class TextTagger(OnTheHub):
             yield from self._entities_of(some, first)
             first += len(some)
 
+    def frame(self, frame: Frame, column: str = "text") -> Frame:
+        """The entities in a column of a pandas or polars frame, as such a frame, with their `row`. A missing text has
+        none."""
+        table: Any = frame
+        texts = ["" if _is_missing(text) else text for text in table[column]]
+        rows = list(table.index) if hasattr(table, "index") else range(len(texts))
+        pairs = [(row, each) for row, entities in zip(rows, self.pipe(texts), strict=True) for each in entities]
+        columns: dict[str, Any] = {"row": [row for row, _ in pairs]}
+        for name in ("label", "text", "start", "end", "score"):
+            columns[name] = [getattr(entity, name) for _, entity in pairs]
+        if not pairs:  # or nobody would know what the columns hold
+            columns = {name: np.array([], kind) for name, kind in zip(columns, _KINDS, strict=True)}
+        made: Frame = type(table)(columns)
+        return made
+
     def _entities_of(self, texts: Sequence[str], first: int) -> list[Entities]:
         sentences: list[Sentence] = []
         owners: list[int] = []
@@ -152,6 +169,12 @@ class TextTagger(OnTheHub):
             probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
         pairs = zip(spans, probabilities, strict=True)
         return [ScoredSpan(s.start, s.end, s.label, share * float(shares[s.start])) for s, share in pairs]
+
+
+def _is_missing(value: Any) -> bool:
+    """None, or how numpy and pandas say it."""
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _entity(sentence: Sentence, span: ScoredSpan) -> Entity:

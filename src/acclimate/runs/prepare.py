@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.sources import hidden_labels_by_source, mix_sources
+from acclimate.data.sources import hidden_labels_by_source, mix_sources, sizes_of
 from acclimate.data.subsets import split
 from acclimate.evaluation.counts import require_gold
 from acclimate.evaluation.seen import Shared, texts_in, texts_of
@@ -92,6 +92,10 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     )
     tagger.hidden_odds = settings.sources.hidden_odds if task.has_source else 1.0  # a trained tagger knows
     warnings = chosen.check(tagger, plan)
+    if settings.sources.heads and (names := sizes_of(source)):
+        if for_target:
+            raise UsageError("sources.heads: the tagger is the target's own, and the source's has one head for all.")
+        tagger.add_source_heads(list(names))
     remarks += (*begun.remarks, *choice, *warnings)
     remarks += tuple(_remarks_on_data(tagger, chosen, task, select, held_out, for_target))
     source_test = held_out if task.source_test is None else task.source_test

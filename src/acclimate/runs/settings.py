@@ -46,6 +46,8 @@ class SourcesSettings(Settings):
     """Factors by source name: 2 shows a source twice as often as its size says; others have 1."""
     hidden_odds: float = Field(0.1, gt=0, le=1)
     """Odds that a word outside of names is of a type that its corpus does not annotate: 1 leaves it quite open."""
+    heads: bool = False
+    """In training, give each source an output layer of its own beside the shared one, which predicts."""
 
 
 class SharedSettings(Settings):

@@ -274,6 +274,8 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Baseline
         own = job.train(recipe, tagger)
         after = predict_all(tagger, tests)
     tagger.eval()
+    plain.drop_source_heads()
+    tagger.drop_source_heads()
     changes = {
         name: None if test is None else change_of(test, before[name], after[name], tagger)
         for name, test in ready.tests.items()
@@ -304,7 +306,8 @@ def _baseline(
     ready, device = job.ready, device_for(job.ready.plan.training)
     if isinstance(given, Tagger):
         return given.to(device), []
-    if isinstance(given, Path) and not (is_first or ready.for_target or has_make):
+    needs_heads = ready.recipe.starts_from_baseline and plain.source_heads is not None  # which no folder keeps
+    if isinstance(given, Path) and not (is_first or ready.for_target or has_make or needs_heads):
         shared = _shared_baseline(given, job.settings, start)
         if shared is not None:
             return shared[0].to(device), shared[1]

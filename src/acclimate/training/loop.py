@@ -98,6 +98,7 @@ def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
     rates: dict[int, float] = {}
     for tagger in (module for module in step.learner.modules() if isinstance(module, Tagger)):
         layers: list[nn.Module] = [tagger.scores] if tagger.types is None else [tagger.scores, tagger.types]
+        layers += [] if tagger.source_heads is None else [tagger.source_heads]
         rates |= {id(parameter): head for layer in layers for parameter in layer.parameters()}
         rates |= {id(parameter): transitions for parameter in tagger.head.parameters()}
     return rates | separate

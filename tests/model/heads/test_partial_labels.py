@@ -158,13 +158,16 @@ MAKES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("extra", ["none", "entities"])
+@pytest.mark.parametrize("extra", ["none", "entities", "source heads"])
 @pytest.mark.parametrize("make", MAKES)
 def test_a_sentence_of_which_nothing_is_known_teaches_no_label(make: str, extra: str) -> None:
     tagger = tagger_for(**MAKES[make])
     if extra == "entities":
         tagger.find_entities(EntitySettings(dropout=0))
         tagger.double()
+    if extra == "source heads":
+        tagger.add_source_heads(["a"])
+        tagger.double().train()
     rows = [replace(sentence_of(row), source="a") for row in ("O|* O|* O|*", "O|LOC|PER O|LOC|PER", "O|*")]
     view = tagger.view(rows)
     torch.testing.assert_close(view.losses, torch.zeros(3).double(), atol=1e-12, rtol=0)

@@ -161,6 +161,13 @@ class DomainDiscriminator(Objective):
         self.strength_now = self.strength * (1.0 if self.ramp is None else self.ramp(update))
 
 
+FEWEST_EVALUATIONS = 3  # accuracies swing: fewer say nothing
+NEAR_CHANCE = 0.03
+WON = 0.95  # the features still tell the domains apart
+OUTRUN = 0.25  # the discriminator cannot follow the features
+STANDARD_ERRORS = 2.0
+WIDEST = 0.1  # with a wider range around chance, guessing cannot be recognised
+FEWEST_SENTENCES = 20
 _AT_ONCE = 64  # sentences
 
 
@@ -197,3 +204,36 @@ class DiscriminatorDiagnostics:
             view = learner.view(part, domain)
             assert isinstance(view, View)
             yield self.discriminator.logits(view, reverse=False)
+
+
+def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """A remark on the discriminator from the rows of a record; None where nothing is wrong, or too little is known."""
+    evaluations = [
+        row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))
+    ]
+    if len(evaluations) < FEWEST_EVALUATIONS:
+        return None
+    accuracies = [float(row["accuracy"]) for row in evaluations]
+    sentences = min(float(row.get("sentences", math.inf)) for row in evaluations)
+    last = accuracies[-FEWEST_EVALUATIONS:]
+    is_enough = sentences >= FEWEST_SENTENCES
+    if is_enough and min(last) > WON:
+        return (
+            f"The discriminator told the domains apart to the end (accuracy {last[-1]:.2f}): the shared features were "
+            "not made alike, so try a larger options.strength, or switch options.ramp off if it is on."
+        )
+    if is_enough and max(last) < OUTRUN:
+        return (
+            f"The discriminator was wrong about most sentences to the end (accuracy {last[-1]:.2f}): the features "
+            "move away faster than it can follow, so try a smaller options.strength, or options.ramp so that it learns "
+            "first."
+        )
+    margin = max(NEAR_CHANCE, STANDARD_ERRORS * 0.5 / math.sqrt(sentences))
+    if max(abs(accuracy - 0.5) for accuracy in accuracies) <= margin <= WIDEST:
+        return (
+            f"The discriminator was no better than chance at any of {len(evaluations)} evaluations (accuracy "
+            f"{min(accuracies):.2f} to {max(accuracies):.2f}), so it had nothing to teach the features: try a smaller "
+            "options.strength, or options.ramp so that it learns first; if that changes nothing, the domains may "
+            "already look alike to it."
+        )
+    return None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.data.corpus import LabelSet
+from acclimate.data.corpus import LabelSet, Sentence
 from acclimate.data.schemes import Scheme
 from acclimate.model.encoders.encoder import accelerated
 from acclimate.model.heads import linear_chain
@@ -203,6 +203,25 @@ def expected_moves(targets: Tensor, legal_start: Tensor, legal_moves: Tensor) ->
     begun = after * free
     free_moves = left.transpose(1, 2) @ (begun / begun.sum(-1, keepdim=True).clamp_min(_TINY))
     return bound_moves + free_moves
+
+
+class SourceHeads(nn.Module):
+    """A layer of scores for each source corpus, used in training beside the shared one (after Daumé 2007); it learns
+    what only that corpus annotates. All zero at first."""
+
+    def __init__(self, sources: Sequence[str], width: int, tag_count: int) -> None:
+        super().__init__()
+        self.rows = {name: row for row, name in enumerate(sources, start=1)}  # row 0: sentences of no source
+        self.weights = nn.Parameter(torch.zeros(len(sources), tag_count, width))  # (source, tag, feature)
+        self.biases = nn.Parameter(torch.zeros(len(sources), tag_count))  # (source, tag)
+
+    def forward(self, features: Tensor, sentences: Sequence[Sentence]) -> Tensor:
+        """(sentence, word, feature) → (sentence, word, tag), zero for a sentence of no source."""
+        rows = torch.tensor([self.rows.get(sentence.source or "", 0) for sentence in sentences])
+        rows = rows.to(features.device, non_blocking=True)
+        weights = torch.cat([torch.zeros_like(self.weights[:1]), self.weights]).index_select(0, rows)
+        biases = torch.cat([torch.zeros_like(self.biases[:1]), self.biases]).index_select(0, rows)
+        return torch.baddbmm(biases.unsqueeze(1), features.to(weights.dtype), weights.transpose(1, 2))
 
 
 HeadName = Literal["crf", "softmax"]
