@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.analysis.run_records import read_changes
+from acclimate.analysis.run_records import how, read_changes
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
@@ -169,7 +169,10 @@ def test_synonyms_and_deletions_are_logged_and_the_report_shows_them(build: Buil
     given = {"training": QUICK, "select": "last", "out": tmp_path / "run", "stages": [stage]}
     adapt(build(text=SOURCE), SOURCE, TARGET.unlabelled(), "compose", **given)
     rows = list(read_changes(tmp_path / "run"))
-    assert {(row.by, *sorted(row.hows)) for row in rows} == {("synonyms", "swapped"), ("deletion", "left out")}
+    assert {(row.by, *sorted({how(edit) for edit in row.edits})) for row in rows} == {
+        ("synonyms", "swapped"),
+        ("deletion", "left out"),
+    }
     page = Section("masks", "", "", edited_blocks(rows)).render()
     assert "Synonyms in the place of words" in page
     assert "Words left out, to be learnt besides" in page
