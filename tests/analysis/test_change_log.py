@@ -95,7 +95,7 @@ def test_a_run_of_mat_logs_words_of_the_text_it_learns(build: Build, news, tweet
     assert all(row.words in known and len(row.edits) == 1 for row in logged)
     vocabulary = {word for corpus in (news, tweets[:4]) for word in corpus.vocabulary}
     assert all(set(edit.by or ()) <= vocabulary for row in logged for edit in row.edits)
-    assert {way for row in logged for way in row.hows} == {"hidden", "swapped"}
+    assert {how(edit) for row in logged for edit in row.edits} == {"hidden", "swapped"}
     assert read_curves(tmp_path), "they do not stand in the way of the losses"
 
 
