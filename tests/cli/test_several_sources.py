@@ -142,7 +142,7 @@ def test_augment_keeps_words_open_to_what_nobody_looked_for(files: Files, people
     names.write_text("labels:\n  PER: PER\nannotates: [PER]\n", encoding="utf-8")
     out = tmp_path / "augmented.conll"
     acclimate(
-        *("data", "augment", "--source", people, "--target", files.gold, "--out", out, "-q"),
+        *("data", "augment", "--source", people, "--target", files.gold, "--out", out),
         *("--set", f"reading.map_source={names}"),
     )
     made = read_corpus(out)

@@ -29,7 +29,7 @@ LOOKING = ["--set", "training.evaluate_every=2"]
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twenty bundled posts with their tags."""
     path = tmp_path_factory.mktemp("few") / "few.conll"
-    acclimate("data", "subset", "social", path, "--sentences", 20, "--quiet")
+    acclimate("data", "subset", "social", path, "--sentences", 20)
     return path
 
 
@@ -212,7 +212,7 @@ def test_what_needs_labels_says_so(setting: str, tmp_path: Path) -> None:
 
 
 def test_the_source_cannot_choose_a_tagger_of_the_target_s_own(few: Path, tmp_path: Path) -> None:
-    words = ["--recipe", "datnet", "--target-labelled", few, *QUICK, "--select", "source-dev"]
+    words = ["--recipe", "datnet", "--target-labelled", few, *QUICK, "--set", "select=source-dev"]
     assert "Select target-dev" in acclimate("adapt", *words, "--out", tmp_path / "a", code=2).err
 
 

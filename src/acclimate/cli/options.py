@@ -47,6 +47,12 @@ Target = Annotated[
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
 ]
+TargetDev = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CORPUS", help="Labelled; chooses the model with --set select=target-dev, or without a source."
+    ),
+]
 TargetTest = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
 ]

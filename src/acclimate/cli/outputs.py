@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -27,7 +28,6 @@ def check_file_to_write(
     option: str, file: str | Path | None, overwrite: bool, inputs: Sequence[str | None] = ()
 ) -> None:
     """Refuse a place where no file can be made or replaced; files in `inputs` are never replaced. None is no file."""
-
     if file is None or is_stream(file):
         return
     if os.path.isdir(file):
@@ -43,7 +43,6 @@ def check_file_to_write(
 
 def check_folder_to_write(option: str, folder: Path | None, what: str = "") -> None:
     """Refuse a place where no folder can be made, or nothing be written in it."""
-
     if folder is None:
         return
     if os.path.lexists(folder) and not os.path.isdir(folder):
@@ -62,7 +61,6 @@ def check_place_to_write(
     has_tags: bool = False,
 ) -> None:
     """The same for a corpus: a file, several files, or a folder."""
-
     if place is None or str(place) == "-":
         return
     if format in (None, "brat") and (os.path.isdir(place) or str(place).endswith("/")):
@@ -73,20 +71,7 @@ def check_place_to_write(
         check_file_to_write(option, file, overwrite, inputs)
 
 
-def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
-    """What else stands in a folder that a corpus was written to; empty where there is nothing else."""
-
-    others = len(set(os.listdir(place)) - {file.name for file in written}) if os.path.isdir(place) else 0
-    if not others:
-        return ""
-    stay = "stays" if others == 1 else "stay"
-    return (
-        f"{place}: {count(others, 'other file')} {stay} there. Whoever reads the folder takes all .txt and .ann files."
-    )
-
-
 def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, inputs: Sequence[str | None]) -> None:
-
     check_folder_to_write(option, folder)
     what = f"{option} {folder} is a folder, where a corpus is written as brat (a .txt and an .ann for each document)"
     if any(_is_same(folder, Path(read).parent) for read in _files_of(inputs) if _is_of_documents(Path(read))):
@@ -97,6 +82,8 @@ def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, input
             f"{what}, and it holds {count(there, 'file')} already. Name a file, such as {folder / 'NAME.conll'}, or a "
             "folder that is empty; or pass --overwrite to replace the files of the same names."
         )
+    if there:
+        warn(f"{folder} holds {count(there, 'file')}. Those of other names stay there, and are read with the new ones.")
 
 
 def _files_of(inputs: Sequence[str | None]) -> Iterator[Path]:
@@ -108,7 +95,6 @@ def _files_of(inputs: Sequence[str | None]) -> Iterator[Path]:
 
 
 def _is_of_documents(file: Path) -> bool:
-
     return inner_name(file.name).endswith(_OF_DOCUMENTS)
 
 
@@ -151,17 +137,12 @@ def warn(message: str) -> None:
     stderr_console(quiet=False).print(message)
 
 
-def sentence_bar(console: Console, what: str) -> Progress:
-    """A bar that counts sentences."""
-    return Progress(
-        TextColumn(what),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+@contextmanager
+def sentence_bar(console: Console, what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar of the sentences that are done; call what it gives with the number of each batch."""
+    columns = TextColumn(what), BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield partial(bar.advance, bar.add_task("", total=total))
 
 
 class _SpeedBar:

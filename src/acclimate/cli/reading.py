@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -264,37 +263,22 @@ def is_raw_text(name: str, reading: ReadingSettings) -> bool:
 class TextReading:
     """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
 
-    def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
+    def __init__(self, texts: Sequence[str], reading: ReadingSettings) -> None:
         from acclimate.data.selection.text_files import RawText
 
         raw = [name for name in texts if Path(name).is_file() and is_raw_text(name, reading)]
         as_text = reading.model_copy(update={"borders": "drop"})
-        corpora = [read(name, as_text, tell=warn) for name in texts if name not in raw]
-        self.labelled = [corpus for corpus in corpora if corpus.is_labelled and corpus.kind == "spans"]
-        self._names, self._corpora = texts, corpora
-        self._bar = ReadingBar(stderr_console(quiet)) if raw else None
-
-        def watch(stored: int, of: int, text: int) -> None:
-            assert self._bar is not None
-            self._bar.show(stored, of, text)
-
-        self._stream = RawText(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, watch)
+        self._corpora = [read(name, as_text, tell=warn) for name in texts if name not in raw]
+        self.labelled = [corpus for corpus in self._corpora if corpus.is_labelled and corpus.kind == "spans"]
+        self._bar = ReadingBar(stderr_console())
+        self._stream = RawText(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, self._bar.show)
 
     def __iter__(self) -> Iterator[Sequence[str]]:
-        held: Iterable[Sequence[str]] = (sentence.words for corpus in self._corpora for sentence in corpus)
-        return chain(held, self._stream.words())
-
-    def __enter__(self) -> None:
-        if self._bar is not None:
-            self._bar.__enter__()
-
-    def __exit__(self, *failure: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*failure)
+        for corpus in self._corpora:
+            yield from (sentence.words for sentence in corpus)
+        with self._bar:
+            yield from self._stream.words()
         warn_of_long_lines(self._stream.lines_too_long)
-
-    def nothing_found(self) -> InputError:
-        return InputError("there are no words in it.", file=", ".join(self._names))
 
 
 _KEYS = ("map", "annotates", "weight")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Quiet
+from acclimate.cli.options import Json
 
 
 def report_command(
@@ -28,7 +28,6 @@ def report_command(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="title, quick, sentences, csv, gold, source, target, …"),
     ] = None,
-    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Write one HTML file about a run or a comparison: scores, curves, errors, distances, settings.
@@ -49,11 +48,11 @@ def report_command(
     if not parts or out is not None:
         if settings.csv or settings.gold:
             raise UsageError("--set csv and gold go with --only, without --out.")
-        write_page(folders, parts, out, settings, quiet, as_json)
+        write_page(folders, parts, out, settings, as_json)
         return
     unknown = [part for part in parts if part not in PRINTED]
     if unknown:
         raise UsageError(
             f"--only {unknown[0]}: {', '.join(PRINTED)} are printed. For a page of other parts, name it with --out."
         )
-    print_parts(folders, parts, settings, quiet, as_json)
+    print_parts(folders, parts, settings, as_json)

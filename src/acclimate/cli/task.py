@@ -39,6 +39,14 @@ from acclimate.runs.task import NO_SOURCE, Task, require_start
 from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
 
 
+def adapt_settings(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> AdaptSettings:
+    """From a file and from the command line. Where no corpus is named, there is an example."""
+    values = with_own_source(with_start(with_first_run(gathered(config, given, assignments))))
+    if "target" in values and values["target"] is None and values.get("target_labelled") is None:
+        values.setdefault("recipe", default_recipe(has_target=False))  # there is nothing to adapt to
+    return complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
+
+
 def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the LSTM tagger (word vectors above all) choose that tagger; refuses them beside another encoder."""
     tagger = values.get("tagger")
@@ -52,8 +60,8 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
         return {**values, "tagger": {**tagger, "encoder": encoder}} if chosen else dict(values)
     if "vectors" in chosen:
         raise UsageError(
-            f"The encoder {encoder} reads no word vectors. Use --encoder {CNN_LSTM} with --vectors "
-            f"{chosen['vectors']}, or leave --vectors out (from settings: --set tagger.lstm.vectors=null)."
+            f"The encoder {encoder} reads no word vectors. Use --encoder {CNN_LSTM} with them, or none: "
+            "--set tagger.lstm.vectors=null."
         )
     names = ", ".join(f"tagger.lstm.{name}" for name in chosen)
     raise UsageError(f"The encoder {encoder} has no {names}: use --encoder {CNN_LSTM}, or leave them out.")

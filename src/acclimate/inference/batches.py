@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from acclimate.data.problems import InputError, optional_library
-from acclimate.inference.workers import TaggerPlace
+from acclimate.inference.loading import TaggerPlace
 from acclimate.model.text_tagger import Entity
 from acclimate.spelling import did_you_mean
 
 Batch = TypeVar("Batch")
 _FIELDS = ("label", "text", "start", "end", "score")
 _DDL = "array<struct<label: string, text: string, start: bigint, end: bigint, score: double>>"
+
+
+def _settle_in_copy() -> None:
+    """A copy of a process (`datasets` makes some) has none of its threads, for which OpenMP would wait for ever."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_settle_in_copy)
 
 
 @dataclass(frozen=True)

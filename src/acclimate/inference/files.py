@@ -24,15 +24,13 @@ from acclimate.data.readers.detection import BY_SUFFIX
 from acclimate.data.readers.source import inner_name
 from acclimate.data.reading import EmptyInput, stream_corpus
 from acclimate.data.writing import writing_parts
-from acclimate.inference.predict import predict_stream
-from acclimate.inference.workers import TaggerPlace
+from acclimate.inference.loading import TaggerPlace
+from acclimate.inference.predict import predict_stream, words_at_once
 from acclimate.model.storage import StorageError, read_json, write_json
 from acclimate.settings import SettingsError, UsageError
 from acclimate.spelling import describe_failure
 
 Status = Literal["tagged", "done before", "failed"]
-# words that are read, tagged and written at a time: more waste less on padding; somebody may wait behind a pipe
-WORDS, WORDS_OF_PIPE, WORDS_ON_GPU = 1 << 15, 1 << 13, 1 << 17
 _SUFFIXES = {"conll": ".conll", "jsonl": ".jsonl", "parquet": ".parquet"}
 _EXPECTED = (InputError, UsageError, SettingsError, StorageError, OSError)
 
@@ -146,10 +144,6 @@ class FileTagger:
             record = {"made_from": made_from, "output": _digest(aside), "sentences": sentences, "words": words}
             _put_in_place(task, aside, record)
         return Outcome(task, "tagged", sentences, words, notes=notes, remarks=remarks)
-
-
-def words_at_once(on_gpu: bool, of_pipe: bool = False) -> int:
-    return WORDS_ON_GPU if on_gpu else WORDS_OF_PIPE if of_pipe else WORDS
 
 
 def _format_of(task: FileTask) -> str:

@@ -61,6 +61,14 @@ def guess(
     return Corpus(tuple(sentences), f"{corpus.name}, guessed", tagger.labels.kind, corpus.notes)
 
 
+# words that are read, tagged and written at a time: more waste less on padding; somebody may wait behind a pipe
+WORDS, WORDS_OF_PIPE, WORDS_ON_GPU = 1 << 15, 1 << 13, 1 << 17
+
+
+def words_at_once(on_gpu: bool, of_pipe: bool = False) -> int:
+    return WORDS_ON_GPU if on_gpu else WORDS_OF_PIPE if of_pipe else WORDS
+
+
 def predict_stream(
     tagger: TextTagger,
     parts: Iterable[Corpus],
