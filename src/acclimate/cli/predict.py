@@ -320,7 +320,7 @@ def evaluate_command(
     from acclimate.evaluation.scores import score
     from acclimate.evaluation.table import render
     from acclimate.inference.loading import load_tagger
-    from acclimate.inference.predict import lacks_spans, predict, require_comparable
+    from acclimate.inference.predict import lacks_spans, predict, require_scorable
     from acclimate.settings import UsageError
 
     check_place_to_write("--predictions", predictions, overwrite, [gold], has_tags=True)
@@ -336,7 +336,7 @@ def evaluate_command(
     tagger = load_tagger(tagger_folder, device, console.print, warn)
     corpus = corpus.open_to(tagger.labels)
     if not typeless:
-        require_comparable(tagger, corpus)
+        require_scorable(tagger.labels, corpus)
     if unknown := remark_on_open_words(corpus):
         warn(unknown)
     with sentence_bar(console, "tagging", len(corpus)) as advance:

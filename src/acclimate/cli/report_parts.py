@@ -29,7 +29,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import encoded, save, write_tables
 from acclimate.inference.loading import choose_device, require_finished
 from acclimate.inference.part_of_speech import part_of_speech_tagger
-from acclimate.inference.predict import guess_terms, require_comparable
+from acclimate.inference.predict import guess_terms, require_scorable
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.siblings import load_sibling
 from acclimate.model.tagger import Tagger
@@ -150,7 +150,7 @@ def confidence_part(request: Request) -> Part:
         folder = resolved_tagger(place)
         require_finished(folder)
         tagger = Tagger.load(folder, choose_device(request.settings.device))
-        require_comparable(tagger, gold)
+        require_scorable(tagger.labels, gold)
         with sentence_bar(stderr_console(), name, len(gold)) as advance:
             guesses[name] = guess_terms(tagger, gold, progress=advance)
     found = compare_term_confidences(gold, guesses, request.settings.terms)

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.reading import is_bundled, read, read_sources, sources_of, title_of, weights_of
+from acclimate.cli.reading import is_bundled, is_whole, read, read_sources, sources_of, title_of, weights_of
 from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
 from acclimate.comparison.scheduler import merged
 from acclimate.data.corpus import Corpus, kind_of_tags
@@ -149,7 +149,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     target = part(settings.target, False)
     if target is not None:
         target = target.unlabelled()
-        if settings.target and is_bundled(settings.target) and "/" not in settings.target:
+        if settings.target and is_whole(settings.target):
             more = part(f"{settings.target}/unlabelled", False)
             assert more is not None
             target = (target + more).renamed(settings.target)
@@ -261,7 +261,7 @@ def _own_labels(task: Task) -> str:
 
 def _named(given: str | None, whole: str | None, part: str) -> str | None:
     """The part asked for, or the bundled corpus's own."""
-    if given is None and whole is not None and is_bundled(whole) and "/" not in whole:
+    if given is None and whole is not None and is_whole(whole):
         return f"{whole}/{part}"
     return given
 
