@@ -36,7 +36,7 @@ def test_the_folder_holds_the_tagger_the_report_and_the_settings(run: tuple[Path
     assert list(Tagger.load(folder).labels) == ["LOC", "ORG", "PER"]
     assert json.loads((folder / "report.json").read_text(encoding="utf-8")) == answer.json
     report = (folder / "report.md").read_text(encoding="utf-8")
-    assert "Model chosen by span F1 on source dev" in report
+    assert "model chosen by span F1 on source dev" in report
     assert "| round-1 |" in report
 
 

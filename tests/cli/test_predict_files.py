@@ -55,7 +55,7 @@ def tagged(tagger: Path, texts: Path, tmp_path: Path) -> dict[str, bytes]:
 
 
 def test_two_processes_write_what_one_does(tagger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acclimate.inference.files.WORDS", 1000)
+    monkeypatch.setattr("acclimate.inference.predict.WORDS", 1000)
     (tmp_path / "a.txt").write_text("".join(LINES), encoding="utf-8")
     for jobs in (1, 2):
         told = acclimate("predict", tagger, tmp_path / "a.txt", "--out", tmp_path / f"{jobs}.jsonl", "--jobs", jobs).err
@@ -242,7 +242,7 @@ def test_a_dask_cluster_that_loses_a_worker_writes_the_same(tagger: Path, tmp_pa
 def test_one_file_and_a_selection_are_sent_to_the_cluster_too(
     tagger: Path, tmp_path: Path, files: Files, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acclimate.inference.files.WORDS", 1000)
+    monkeypatch.setattr("acclimate.inference.predict.WORDS", 1000)
     (tmp_path / "a.txt").write_text("".join(LINES), encoding="utf-8")
     dask = ["--dask", cluster.scheduler_address]
     here = acclimate("predict", tagger, tmp_path / "a.txt").out

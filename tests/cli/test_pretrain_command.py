@@ -43,7 +43,7 @@ def test_a_finished_encoder_is_not_overwritten_unasked(text: list[str], tmp_path
     command = ["encoder", "pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "-q", *SMALL]
     acclimate(*command)
     assert "already holds a finished encoder" in acclimate(*command, code=2).err
-    acclimate(*command, "--overwrite", "--seed", "2")
+    acclimate(*command, "--overwrite", "--set", "seed=2")
 
 
 def test_no_text_a_missing_file_and_a_file_as_folder_are_told(text: list[str], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from command_line import Files, acclimate
 from rich.console import Console
 
-from acclimate.cli.outputs import ReadingBar
+from acclimate.cli.outputs import reading_bar
 
 LINES = ["Anna flew to Oslo .", "zebra crossing", "Anna flew to Oslo .", "Shares of Acme fell", "It rained all day ."]
 
@@ -145,8 +145,8 @@ def test_text_that_cannot_be_read_is_named_with_its_line(files: Files, tmp_path:
 
 def test_the_bar_shows_how_much_is_read_and_how_fast() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    with ReadingBar(console) as bar:
-        bar.show(stored=50, of=100, text=2_000_000)
+    with reading_bar(console) as show:
+        show(stored=50, of=100, text=2_000_000)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "50%" in shown
     assert "2 MB, " in shown

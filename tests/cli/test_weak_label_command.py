@@ -94,7 +94,7 @@ def test_what_is_printed_is_the_sentences_alone(concepts: Path) -> None:
     words = ["data", "weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--out", "-"]
     answer = acclimate(*words)
     assert answer.out.startswith("Asthma\tB-DISEASE\n")
-    assert "names met" in answer.err
+    assert " met: " in answer.err
 
 
 def test_several_sources_conflicts_and_names_left_out(concepts: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import (
+    AdaptSet,
     Config,
     EncoderOption,
     Json,
@@ -21,16 +22,7 @@ from acclimate.cli.options import (
     TargetDev,
     TargetLabelled,
     TargetTest,
-    as_settings,
 )
-
-_SETTINGS = {
-    "pool": "pool.files",
-    "members": "committee.members",
-    "start": "tagger.start",
-    "encoder": "tagger.encoder",
-    "map_name": "reading.map",
-}
 
 
 def adapt_command(
@@ -79,10 +71,7 @@ def adapt_command(
     ] = None,
     seed: SeedOption = None,
     config: Config = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A.B=C", help="One setting; `acclimate info settings` lists them."),
-    ] = None,
+    assignments: AdaptSet = None,
     map_name: Map = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
@@ -102,7 +91,7 @@ def adapt_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
-    given = as_settings(locals(), _SETTINGS)
+    given = dict(locals())
     from acclimate.cli.adapt_run import run_adapt
     from acclimate.cli.task import adapt_settings
 

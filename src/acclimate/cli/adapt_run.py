@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
-from acclimate.cli.report import has_no_target, markdown, summary
+from acclimate.cli.report import findings, has_no_target, markdown, next_steps
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import default_folder, print_coverage, read_task, with_recipe_options, with_text
 from acclimate.inference.predict import require_spans
@@ -68,9 +68,11 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
             run.plan_budget(settings.minutes)
         outcome = run.train()
         if is_main_process():
-            report = run.save(outcome)
-            shown = summary(outcome, settings, folder, run.describe_committee(outcome))
-            typer.echo(json.dumps(report, ensure_ascii=False) if as_json else shown)
+            shown = findings(outcome, settings, run.describe_committee(outcome))
+            report = run.save(outcome, shown)
+            typer.echo(
+                json.dumps(report, ensure_ascii=False) if as_json else f"{shown}\n\n{next_steps(outcome, folder)}"
+            )
 
 
 def with_committee(settings: AdaptSettings, task: Task) -> AdaptSettings:
@@ -136,15 +138,23 @@ class AdaptRun:
 
     def select_text(self) -> None:
         """Select the sentences of the pool that are most like the target's, once, and tune on them as well."""
+        from acclimate.data.processes import cores
         from acclimate.data.selection.select import select_text
 
         pool, out = self.settings.pool, self.folder / TRAINING / _SELECTED
         assert self.task.target is not None
         if not (self.resumes and out.is_file()):
             self.console.print(f"selecting {pool.sentences:,} sentences like {self.task.target.name} out of the pool")
-            cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-            how: dict[str, Any] = {"measure": pool.measure, "sentences": True, "shortest": _SHORTEST, "jobs": cores}
-            selection = select_text(self.task.target, pool.files, pool.sentences, out, **how)
+            selection = select_text(
+                self.task.target,
+                pool.files,
+                pool.sentences,
+                out,
+                measure=pool.measure,
+                sentences=True,
+                shortest=_SHORTEST,
+                jobs=cores(),
+            )
             size = f"{selection.megabytes:,.1f} MB, {selection.words_per_line:.1f} words each"
             self.console.print(f"{selection.lines_kept:,} selected from {size}")
         self.effective = with_recipe_options(with_text(self.settings, (str(out),)))
@@ -234,12 +244,12 @@ class AdaptRun:
 
         return render_committee(self.lesson.as_dict(outcome))
 
-    def save(self, outcome: Outcome) -> dict[str, Any]:
+    def save(self, outcome: Outcome, findings: str) -> dict[str, Any]:
         """Write the folder of the finished run; returns its report."""
         settings = self.settings.model_copy(update={"training": outcome.training})
         files: dict[str, str | bytes] = {
             "settings.yaml": dump_yaml(settings),
-            "report.md": markdown(outcome, settings, self.describe_committee(outcome)),
+            "report.md": markdown(outcome, settings, findings),
             DOMAINS: domains_json(self.task, self.features),
             **self.features.files(),
         }

@@ -25,7 +25,6 @@ from acclimate.cli.options import (
     TargetDev,
     TargetLabelled,
     TargetTest,
-    as_settings,
 )
 
 
@@ -67,7 +66,7 @@ def compare_command(
 
     Also told: which run each selector would have chosen without target labels, and how much worse it is than the best.
     """
-    given = as_settings(locals(), {"encoder": "tagger.encoder", "map_name": "reading.map"})
+    given = dict(locals())
     from acclimate.cli.cluster import dask_executor
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
     from acclimate.cli.task import compare_settings, name_of_task, task_to_compare

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from acclimate.cli.options import Json, Map, Overwrite, ReadingSet, set_option
+from acclimate.cli.options import AugmentSet, Json, Map, Overwrite, ReadingSet
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def augment_command(
     source: Annotated[str, typer.Option(metavar="CORPUS", help="Labelled sentences of the source domain.")],
     target: Annotated[str, typer.Option(metavar="CORPUS", help="The few labelled sentences of the target domain.")],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write; the format by its name. - prints.")],
-    assignments: Annotated[list[str] | None, set_option("augment")] = None,
+    assignments: AugmentSet = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Make more labelled sentences: replace entities by others of the same type, from the other domain.

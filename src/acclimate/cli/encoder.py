@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from acclimate.cli.options import Config, Quiet, RunOverwrite, as_settings, set_option
+from acclimate.cli.options import Config, DomainTuneSet, PretrainSet, Quiet, RunOverwrite
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def pretrain_command(
         typer.Option(metavar="DIR", help="Go on from this encoder, with its tokenizer and sizes, not from nothing."),
     ] = None,
     config: Config = None,
-    assignments: Annotated[list[str] | None, set_option("pretrain")] = None,
+    assignments: PretrainSet = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,7 +43,7 @@ def pretrain_command(
 
     With several GPUs: torchrun --nproc-per-node 4 -m acclimate encoder pretrain …
     """
-    given = as_settings(locals())
+    given = {"text": text or None, "start": start}
     from acclimate.runs.pretrain import PretrainSettings, pretrain
     from acclimate.settings import complete, gathered
     from acclimate.training.progress_bar import PretrainingBar
@@ -74,7 +74,7 @@ def domain_tune_command(
         str | None, typer.Option(help="A masked language model, by name or folder.", show_default="acclimate-mini")
     ] = None,
     config: Config = None,
-    assignments: Annotated[list[str] | None, set_option("domain-tune")] = None,
+    assignments: DomainTuneSet = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -90,7 +90,7 @@ def domain_tune_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
-    given = as_settings(locals())
+    given = {"text": text or None, "source": source, "masking": masking, "encoder": encoder}
     from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
     from acclimate.settings import complete, gathered
     from acclimate.training.progress_bar import TrainingBar

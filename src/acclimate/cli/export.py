@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from acclimate.cli.options import Quiet, RunOverwrite, TaggerFolder, set_option
+from acclimate.cli.options import CompressSet, Quiet, RunOverwrite, TaggerFolder
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def compress_command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the student goes.", show_default="TAGGER-4-layers")
     ] = None,
-    assignments: Annotated[list[str] | None, set_option("compress")] = None,
+    assignments: CompressSet = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
 ) -> None:

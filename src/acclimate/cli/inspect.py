@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, set_option
+from acclimate.cli.options import InspectSet, Json
 
 if TYPE_CHECKING:
     from acclimate.cli.reading import ReadingSettings
@@ -33,7 +33,7 @@ def inspect_command(
     encoder: Annotated[
         str, typer.Option(help="What reads both: acclimate-mini, or a Hugging Face model by name or folder.")
     ] = "acclimate-mini",
-    assignments: Annotated[list[str] | None, set_option("inspect")] = None,
+    assignments: InspectSet = None,
     as_json: Json = False,
 ) -> None:
     """Compare source and target before you train: how they differ, which labels are rare, and what to try.
@@ -88,17 +88,16 @@ def _source_and_target(names: list[str]) -> list[str]:
 def _open_target(name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
     """The target as `adapt` reads it, a bundled one with its unlabelled part; and whether only a part was read."""
     from acclimate.cli.outputs import warn
-    from acclimate.cli.reading import is_bundled, is_raw_text, read, warn_of_long_lines
+    from acclimate.cli.reading import is_bundled, is_raw_text, open_raw_text, read, warn_of_long_lines
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
-    from acclimate.data.selection.text_files import RawText
 
     if is_bundled(name):
         corpus = read(name, reading)
         return (corpus if "/" in name else (corpus + read(f"{name}/unlabelled")).renamed(name)), False
     if not (Path(name).is_file() and is_raw_text(name, reading)):
         return read(name, reading, tell=warn), False
-    stream = RawText(name, "blanks" if reading.pre_split else "words", reading.paragraphs)
+    stream = open_raw_text(name, reading)
     rows = list(islice(stream.words(), MOST_READ + 1))
     warn_of_long_lines(stream.lines_too_long)
     if not rows:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Host, Overwrite, Port, set_option
+from acclimate.cli.options import Host, LabelSet, Overwrite, Port, SuggestSet
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def label_command(
     ] = None,
     host: Host = "127.0.0.1",
     port: Port = 8100,
-    assignments: Annotated[list[str] | None, set_option("label")] = None,
+    assignments: LabelSet = None,
 ) -> None:
     """Label sentences of your text on a local page, those first that teach the tagger most; it learns while you label.
 
@@ -233,7 +233,7 @@ def suggest_command(
     to: Annotated[
         str | None, typer.Option(metavar="FORMAT", help="doccano, label_studio, prodigy, or any that convert writes.")
     ] = None,
-    assignments: Annotated[list[str] | None, set_option("suggest")] = None,
+    assignments: SuggestSet = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Choose the sentences of a text that are worth labelling, with the tagger's suggestions, for another tool.

@@ -35,7 +35,6 @@ def info_command(context: typer.Context) -> None:
         "Python": f"{platform.python_version()}, {platform.platform()}",
         "torch": f"{torch.__version__}, transformers {version('transformers')}",
         "devices": ", ".join([f"cpu ({count(torch.get_num_threads(), 'thread')})", *gpus]),
-        "extras": _extras(),
         "runs": f"go to {Path('runs').absolute()}, unless you name a folder with --out",
         "recipes": f"{len(RECIPES)}; `acclimate info recipes` lists them",
         "corpora": f"{', '.join(BUNDLED)}; `acclimate info corpora` lists them",
@@ -43,29 +42,6 @@ def info_command(context: typer.Context) -> None:
     }
     for name, value in lines.items():
         typer.echo(f"{name + ':':<11}{value}")
-
-
-def _extras() -> str:
-    """The optional parts of the package, and whether what they need is installed."""
-    import re
-    from importlib.metadata import PackageNotFoundError, distributions, requires
-
-    try:
-        requirements = requires("acclimate") or []
-    except PackageNotFoundError:
-        return "unknown, as acclimate runs from a folder and is not installed"
-    extras: dict[str, list[str]] = {}
-    for requirement in requirements:
-        found = re.match(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]", requirement)
-        if found and found[2] not in ("test", "docs"):
-            extras.setdefault(found[2], []).append(found[1])
-
-    def lacks(library: str) -> bool:
-        return not any(distributions(name=library))
-
-    lacking = [extra for extra, libraries in extras.items() if any(map(lacks, libraries))]
-    whole = ", ".join(extra for extra in extras if extra not in lacking) or "none"
-    return f"{whole}; not installed: {', '.join(lacking)} (pip install 'acclimate[NAME]')" if lacking else whole
 
 
 def recipes_command(

@@ -9,10 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from acclimate.data.readers.source import inner_name
 from acclimate.data.writers.shared import aside_of, is_stream
@@ -140,60 +147,43 @@ def warn(message: str) -> None:
 @contextmanager
 def sentence_bar(console: Console, what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """A bar of the sentences that are done; call what it gives with the number of each batch."""
-    columns = TextColumn(what), BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bar(console, what, MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         yield partial(bar.advance, bar.add_task("", total=total))
 
 
-class _SpeedBar:
-    """A bar with a speed beside it. `total` is None where nobody knows it."""
+@contextmanager
+def reading_bar(console: Console) -> Iterator[Callable[[int, int, int], None]]:
+    """A bar of how much is read, and how fast; where stderr is no terminal, a line for each tenth.
 
-    what = ""
+    Call what it gives with the bytes read of the files on disk, all their bytes, and the bytes of text.
+    """
+    begun, tenths = time.monotonic(), 0
+    with _bar(console, "reading", *_SPEED) as bar:
+        task = bar.add_task("", total=None, state="")
 
-    def __init__(self, console: Console, total: int | None = None) -> None:
-        columns = [TextColumn(self.what), BarColumn(bar_width=24)]
-        columns += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
-        self.console, self._total = console, total
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=total, state="")
-        self._started = time.monotonic()
+        def show(stored: int, of: int, text: int) -> None:
+            nonlocal tenths
+            state = f"{text / 1e6:,.0f} MB, {text / 1e6 / max(1e-9, time.monotonic() - begun):,.1f} MB/s"
+            bar.update(task, completed=stored, total=of, state=state)
+            before, tenths = tenths, 10 * stored // max(1, of)
+            if tenths > before and not console.is_terminal:
+                console.print(f"{10 * tenths} % read: {state}")
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
-
-    def _per_second(self, amount: float) -> float:
-        return amount / max(1e-9, time.monotonic() - self._started)
+        yield show
 
 
-class ReadingBar(_SpeedBar):
-    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
-
-    what = "reading"
-    _tenths = 0
-
-    def show(self, stored: int, of: int, text: int) -> None:
-        """Show the bytes read of the files on disk, all their bytes, and the bytes of text."""
-        state = f"{text / 1e6:,.0f} MB, {self._per_second(text / 1e6):,.1f} MB/s"
-        self._bar.update(self._task, completed=stored, total=of, state=state)
-        tenths = 10 * stored // max(1, of)
-        if tenths > self._tenths and not self.console.is_terminal:
-            self.console.print(f"{10 * tenths} % read: {state}")
-        self._tenths = tenths
+_SPEED = TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()
 
 
-class TaggingBar(_SpeedBar):
-    """How much is tagged, and how fast."""
-
-    what = "tagging"
-
-    def show(self, done: int, words: int) -> None:
-        """`done` of the total, and all words so far."""
-        state = f"{words:,} words, {self._per_second(words):,.0f} a second"
-        self._bar.update(self._task, completed=done if self._total is None else min(done, self._total), state=state)
+def _bar(console: Console, what: str, *columns: ProgressColumn) -> Progress:
+    return Progress(
+        TextColumn(what),
+        BarColumn(bar_width=24),
+        *columns,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
 
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Generator, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from acclimate.cli.options import Dask, Device, Json, Map, Overwrite, Quiet, ReadingSet, TaggerFolder
-from acclimate.spelling import count
+from acclimate.spelling import count, stderr_console
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from acclimate.cli.reading import ReadingSettings
     from acclimate.data.corpus import Corpus
     from acclimate.data.problems import InputError
@@ -126,7 +129,7 @@ class Tagging:
 
 
 def _predict_one(settings: Tagging, text: str, out: Path | None) -> None:
-    from acclimate.cli.outputs import TaggingBar, check_place_to_write, stderr_console, warn
+    from acclimate.cli.outputs import check_place_to_write, warn
     from acclimate.cli.reading import read_stream, tell_notes
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
@@ -135,7 +138,8 @@ def _predict_one(settings: Tagging, text: str, out: Path | None) -> None:
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
     format = settings.format or ("conll" if out is None or is_text else None)
-    check_place_to_write("--out", out, settings.overwrite, [text], format, has_tags=True)
+    if out is not None:
+        check_place_to_write("--out", out, settings.overwrite, [text], format, has_tags=True)
     console = stderr_console(settings.quiet)
     place = TaggerPlace.of(settings.tagger_folder, settings.device, console.print, warn)
     with settings.workers(place) as workers:
@@ -147,15 +151,36 @@ def _predict_one(settings: Tagging, text: str, out: Path | None) -> None:
         with (
             closing(_tagged(place, stream, workers, settings.soft)) as tagged_parts,
             writing_parts("-" if out is None else out, format) as parts,
-            TaggingBar(console, stream.total) as bar,
+            tagging_bar(console, stream.total) as show,
         ):
             console.print(f"{text}, read as {stream.format}{_held_whole(stream, parts)}")
             for tagged in tagged_parts:
                 parts.add(tagged)
                 sentences, words = sentences + len(tagged), words + tagged.word_count
-                bar.show(sentences if stream.is_whole else tagged[-1].place.line or 0, words)
+                show(sentences if stream.is_whole else tagged[-1].place.line or 0, words)
     tell_notes(Corpus((), stream.name, notes=stream.notes), warn, of_tags=False)
     console.print(f"{count(sentences, 'sentence')}, {count(words, 'word')}")
+
+
+@contextmanager
+def tagging_bar(console: Console, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    """A bar of how much is tagged, and how fast. `total` is None where nobody knows it.
+
+    Call what it gives with what is done of the total, and with all words so far.
+    """
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = [TextColumn("tagging"), BarColumn(bar_width=24), TaskProgressColumn()]
+    columns += [TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
+    begun = time.monotonic()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total, state="")
+
+        def show(done: int, words: int) -> None:
+            state = f"{words:,} words, {words / max(1e-9, time.monotonic() - begun):,.0f} a second"
+            bar.update(task, completed=done if total is None else min(done, total), state=state)
+
+        yield show
 
 
 def _tagged(
@@ -216,7 +241,7 @@ def _files_of(text: str, out: Path | None) -> list[str] | None:
 
 def _predict_files(settings: Tagging, files: Sequence[str], out: Path, shard: str | None) -> None:
     """Tag each file that is not done. A failure is told at the end, and loses no other file."""
-    from acclimate.cli.outputs import TaggingBar, check_folder_to_write, stderr_console, warn
+    from acclimate.cli.outputs import check_folder_to_write, warn
     from acclimate.cli.reading import tell_notes
     from acclimate.data.corpus import Corpus
     from acclimate.inference.files import FileTagger, plan_files, shard_of
@@ -235,7 +260,7 @@ def _predict_files(settings: Tagging, files: Sequence[str], out: Path, shard: st
     with (
         settings.workers(place) as workers,
         closing(_outcomes(tagger, tasks, workers)) as outcomes,
-        TaggingBar(console, len(tasks)) as bar,
+        tagging_bar(console, len(tasks)) as show,
     ):
         for outcome in outcomes:
             done.append(outcome)
@@ -246,7 +271,7 @@ def _predict_files(settings: Tagging, files: Sequence[str], out: Path, shard: st
                 words += outcome.words
                 amount = f"{count(outcome.sentences, 'sentence')}, {count(outcome.words, 'word')}"
                 console.print(f"{len(done):,} of {len(tasks):,}: {outcome.task.source}, {amount}")
-            bar.show(len(done), words)
+            show(len(done), words)
     kept = sum(outcome.status == "done before" for outcome in done)
     failed = [outcome for outcome in done if outcome.status == "failed"]
     if kept:
@@ -304,13 +329,7 @@ def evaluate_command(
     as_json: Json = False,
 ) -> None:
     """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
-    from acclimate.cli.outputs import (
-        check_file_to_write,
-        check_place_to_write,
-        sentence_bar,
-        stderr_console,
-        warn,
-    )
+    from acclimate.cli.outputs import check_file_to_write, check_place_to_write, sentence_bar, warn
     from acclimate.cli.reading import read, reading_of
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.shared import encoded, save

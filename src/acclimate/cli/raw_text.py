@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Dask, Overwrite, Quiet, set_option
+from acclimate.cli.options import CollocationSet, Dask, Overwrite, Quiet, SelectSet
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def select_command(
         str, typer.Option(metavar="FILE", help="Where to write, the best line first; .gz and .xz compress.")
     ],
     dask: Dask = None,
-    assignments: Annotated[list[str] | None, set_option("select")] = None,
+    assignments: SelectSet = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -47,7 +47,7 @@ def select_command(
     """
     from acclimate.cli.cluster import dask_executor
     from acclimate.cli.data_settings import SelectSettings
-    from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
+    from acclimate.cli.outputs import check_file_to_write, reading_bar, stderr_console
     from acclimate.cli.reading import is_bundled, read, settings_of
     from acclimate.data.processes import cores
     from acclimate.data.selection.select import select_text
@@ -61,7 +61,7 @@ def select_command(
     here = nullcontext((None, settings.jobs or cores()))
     with (
         dask_executor(dask) if dask is not None else here as (executor, threads),
-        ReadingBar(stderr_console(quiet)) as bar,
+        reading_bar(stderr_console(quiet)) as show,
     ):
         selection = select_text(
             [read(name) if is_bundled(name) else name for name in like],
@@ -78,7 +78,7 @@ def select_command(
             sentences=settings.sentences,
             scores=settings.scores,
             format=reading.format,
-            watch=bar.show,
+            watch=show,
         )
     _report(selection, top, like, out)
 
@@ -125,7 +125,7 @@ def collocations_command(
         typer.Argument(metavar="TEXT...", help="Raw text, a sentence a line; or any corpus, or a bundled one."),
     ],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write, the best first; .gz and .xz compress.")],
-    assignments: Annotated[list[str] | None, set_option("collocations")] = None,
+    assignments: CollocationSet = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Find the words of a text that belong together (collocations), ranked by mutual information.

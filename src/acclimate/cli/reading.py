@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from acclimate.cli.outputs import ReadingBar, stderr_console, warn
+from acclimate.cli.outputs import reading_bar, stderr_console, warn
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
@@ -27,6 +27,9 @@ from acclimate.data.reading import (
 from acclimate.data.sources import annotated_labels, join_sources, remarks_on_sources
 from acclimate.settings import Settings, UsageError, complete, gathered
 from acclimate.spelling import count, did_you_mean
+
+if TYPE_CHECKING:
+    from acclimate.data.selection.text_files import RawText
 
 PARTS = ("train", "dev", "test", "unlabelled")
 Tell = Callable[[str], Any]
@@ -256,25 +259,34 @@ def is_raw_text(name: str, reading: ReadingSettings) -> bool:
     return (reading.format or ("text" if running else detected_format(name))) == "text"
 
 
+def open_raw_text(
+    files: str | Sequence[str],
+    reading: ReadingSettings,
+    show: Callable[[int, int, int], None] = lambda stored, of, text: None,
+) -> RawText:
+    """Raw text as a stream of sentences. `show` hears how much is read."""
+    from acclimate.data.selection.text_files import RawText
+
+    return RawText(files, "blanks" if reading.pre_split else "words", reading.paragraphs, show)
+
+
 class TextReading:
     """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
 
     def __init__(self, texts: Sequence[str], reading: ReadingSettings) -> None:
-        from acclimate.data.selection.text_files import RawText
-
         raw = [name for name in texts if Path(name).is_file() and is_raw_text(name, reading)]
         as_text = reading.model_copy(update={"borders": "drop"})
         self._corpora = [read(name, as_text, tell=warn) for name in texts if name not in raw]
         self.labelled = [corpus for corpus in self._corpora if corpus.is_labelled and corpus.kind == "spans"]
-        self._bar = ReadingBar(stderr_console())
-        self._stream = RawText(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, self._bar.show)
+        self._raw, self._reading = raw, reading
 
     def __iter__(self) -> Iterator[Sequence[str]]:
         for corpus in self._corpora:
             yield from (sentence.words for sentence in corpus)
-        with self._bar:
-            yield from self._stream.words()
-        warn_of_long_lines(self._stream.lines_too_long)
+        with reading_bar(stderr_console()) as show:
+            stream = open_raw_text(self._raw, self._reading, show)
+            yield from stream.words()
+        warn_of_long_lines(stream.lines_too_long)
 
 
 Spec = str | Sequence[str]

@@ -3,37 +3,57 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 from acclimate.cli.reading import title_of
 from acclimate.cli.settings import AdaptSettings
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
-from acclimate.layout import BEFORE, COMMITTEE, SIBLINGS
+from acclimate.layout import BEFORE, COMMITTEE
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
 from acclimate.runs.result import Advice, Change, Outcome
 from acclimate.settings import dump_yaml
 from acclimate.spelling import count
 
 
-def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, origin: str = "") -> str:
-    """What happened: how good, compared with what, how sure, and where it is. `origin` describes the committee."""
+def findings(outcome: Outcome, settings: AdaptSettings, origin: str = "") -> str:
+    """What happened: how good, compared with what, and how sure. `origin` describes the committee."""
     lines = [origin, ""] if origin else []
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
-    lines += _table(outcome, outcome.before == TARGET_ONLY.name)
-    lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
-    typed = shlex.quote(str(folder))
+    lines += _table(outcome)
+    lines += ["", verdict(outcome)]
+    if has_no_target(settings):
+        lines.append("There was nothing to adapt to: no --target was given.")
+    lines += outcome.remarks
+    if outcome.advice is not None:
+        lines += ["", advice_sentence(outcome.advice)]
+    return "\n".join(lines)
+
+
+def next_steps(outcome: Outcome, folder: Path) -> str:
+    """Where the result is, and what to do with it."""
     advice = outcome.advice
     best = folder / BEFORE if advice is not None and advice.tagger == "before" else folder
-    if advice is not None:
-        lines += ["", advice_sentence(advice)]
-    lines += ["", f"Tagger and report:  {folder}"]
+    lines = [f"Tagger and report:  {folder}"]
     if advice is not None:
         lines.append(f"The tagger before:  {folder / BEFORE}")
-    lines += [f"Tag text:           acclimate predict {shlex.quote(str(best))} TEXT"]
-    lines += [f"See what changed:   acclimate report {typed}"]
+    lines.append(f"Tag text:           acclimate predict {shlex.quote(str(best))} TEXT")
+    lines.append(f"See what changed:   acclimate report {shlex.quote(str(folder))}")
     return "\n".join(lines)
+
+
+def markdown(outcome: Outcome, settings: AdaptSettings, findings: str) -> str:
+    """The page kept with the tagger. All figures stand in report.json, and in `acclimate report`."""
+    begins = settings.tagger.start or "(no source)" if settings.source is None else title_of(settings.source)
+    lines = [
+        f"# {begins} → {settings.target or settings.target_labelled or '(no target)'}: {outcome.recipe}",
+        *("", "```", findings, "```", "", "## Stages", ""),
+        *("| stage | updates | kept | seconds |", "|---|---:|---:|---:|"),
+    ]
+    for stage in outcome.stages:
+        figures = f"{stage['updates']:,} | {stage['kept_update']:,} | {stage['seconds']:,.1f}"
+        lines.append(f"| {stage['stage']} | {figures} |")
+    return "\n".join([*lines, "", "## Settings", "", "```yaml", dump_yaml(settings).rstrip(), "```", ""])
 
 
 def advice_sentence(advice: Advice) -> str:
@@ -46,18 +66,14 @@ def has_no_target(settings: AdaptSettings) -> bool:
     return settings.target is None and settings.target_labelled is None
 
 
-def _no_target(settings: AdaptSettings) -> list[str]:
-    return ["There was nothing to adapt to: no --target was given."] if has_no_target(settings) else []
-
-
-def _table(outcome: Outcome, has_target_labels: bool) -> list[str]:
+def _table(outcome: Outcome) -> list[str]:
     rows = [("", "", "before", "after", "change", "")]
     for domain, change in (("source", outcome.source), ("target", outcome.target)):
         if change is not None:
             rows.append(_row(domain, change.corpus, change))
             rows += [_row("", f"  {name}", part) for name, part in change.parts.items()]
         elif outcome.before != START.name or domain == "target":
-            own = has_target_labels and domain == "source"
+            own = outcome.before == TARGET_ONLY.name and domain == "source"
             why = "none: the tagger is the target's own" if own else "no labelled test sentences given"
             rows.append((domain, why, "-", "-", "-", ""))
     for name, sibling in outcome.siblings.items():
@@ -122,27 +138,3 @@ def verdict(outcome: Outcome) -> str:
     if comparison.larger_p > SURE:
         return f"No clear effect on the target ({sure})."
     return f"The target score {'rose' if comparison.difference > 0 else 'FELL'} ({sure})."
-
-
-def markdown(outcome: Outcome, settings: AdaptSettings, origin: str = "") -> str:
-    """The page kept with the tagger. All figures stand in report.json, and in `acclimate report`."""
-    return "\n".join(_page(outcome, settings, origin)) + "\n"
-
-
-def _page(outcome: Outcome, settings: AdaptSettings, origin: str) -> Iterator[str]:
-    begins = settings.tagger.start or "(no source)" if settings.source is None else title_of(settings.source)
-    yield f"# {begins} → {settings.target or settings.target_labelled or '(no target)'}: {outcome.recipe}"
-    yield from ("", f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds.")
-    yield from ("", "```", *_table(outcome, outcome.before == TARGET_ONLY.name), "```")
-    yield from ("", verdict(outcome), *_no_target(settings), *outcome.remarks)
-    if outcome.advice is not None:
-        yield from ("", "## Which tagger to use", "", advice_sentence(outcome.advice))
-        yield f"The adapted one stands in this folder, the one before in `{BEFORE}/`."
-    for name in outcome.siblings:
-        yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{SIBLINGS}/{name}`.")
-    yield from ("", "## Stages", "", "| stage | updates | kept | seconds |", "|---|---:|---:|---:|")
-    for stage in outcome.stages:
-        yield f"| {stage['stage']} | {stage['updates']:,} | {stage['kept_update']:,} | {stage['seconds']:,.1f} |"
-    if origin:
-        yield from ("", "## The committee that taught this tagger", "", "```", origin, "```")
-    yield from ("", "## Settings", "", "```yaml", dump_yaml(settings).rstrip(), "```")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from acclimate.cli.options import Device, Host, Port, set_option
+from acclimate.cli.options import Device, Host, Port, ServeSet
 
 
 def serve_command(
@@ -17,7 +17,7 @@ def serve_command(
     ],
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    assignments: Annotated[list[str] | None, set_option("serve", "serve.X=Y")] = None,
+    assignments: ServeSet = None,
     device: Device = "auto",
 ) -> None:
     """Answer requests for entities over HTTP, and show a page to try taggers on.

@@ -38,10 +38,33 @@ from acclimate.runs.prepare import missing_data
 from acclimate.runs.task import NO_SOURCE, Task, require_start
 from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
 
+_OPTIONS = {  # that settings call otherwise
+    "pool": "pool.files",
+    "members": "committee.members",
+    "start": "tagger.start",
+    "encoder": "tagger.encoder",
+    "map_name": "reading.map",
+}
+_NO_SETTINGS = ("out", "jobs", "dask", "config", "assignments", "overwrite", "quiet", "as_json")
+
+
+def _as_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command as settings. An option left out is None; of several sources, a single one is no list."""
+    given = {
+        _OPTIONS.get(name, name): None if value == [] else value
+        for name, value in options.items()
+        if name not in _NO_SETTINGS
+    }
+    for name in ("source", "source_dev"):
+        several = given.get(name)
+        if isinstance(several, list) and len(several) == 1:
+            given[name] = several[0]
+    return given
+
 
 def adapt_settings(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> AdaptSettings:
     """From a file and from the command line. Where no corpus is named, there is an example."""
-    values = with_own_source(with_start(with_first_run(gathered(config, given, assignments))))
+    values = with_own_source(with_start(with_first_run(gathered(config, _as_settings(given), assignments))))
     if "target" in values and values["target"] is None and values.get("target_labelled") is None:
         values.setdefault("recipe", default_recipe(has_target=False))  # there is nothing to adapt to
     return complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
@@ -348,7 +371,7 @@ def compare_settings(
     config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None
 ) -> CompareSettings:
     """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
-    values = with_own_source(gathered(config, given, assignments))
+    values = with_own_source(gathered(config, _as_settings(given), assignments))
     own = {name: values.pop(name) for name in list(values) if name in RECIPES}
     for name, given_alone in own.items():
         if not isinstance(given_alone, Mapping):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Overwrite, Quiet, set_option
+from acclimate.cli.options import Overwrite, Quiet, WeakLabelSet
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
-    from acclimate.cli.outputs import ReadingBar
     from acclimate.cli.reading import ReadingSettings
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.labelling import Coverage, Groups, Labeller
@@ -51,7 +50,7 @@ def weak_label_command(
             "types, else none.",
         ),
     ] = "auto",
-    assignments: Annotated[list[str] | None, set_option("weak-label")] = None,
+    assignments: WeakLabelSet = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -64,7 +63,7 @@ def weak_label_command(
     `--set reading.map=MAP` renames true labels.
     """
     from acclimate.cli.data_settings import WeakLabelSettings
-    from acclimate.cli.outputs import ReadingBar, check_place_to_write, stderr_console, warn
+    from acclimate.cli.outputs import check_place_to_write, reading_bar, stderr_console, warn
     from acclimate.cli.reading import settings_of, warn_of_long_lines
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.files import load_concepts, read_names
@@ -93,8 +92,8 @@ def weak_label_command(
     )
     labeller = Labeller(dictionary, grouped, abbreviations=settings.abbreviations)
     started, agreement, written = time.monotonic(), Agreement(), 0
-    with ReadingBar(stderr_console(quiet)) as bar, writing_parts(out) as parts:
-        opened = [_open_text(name, settings.reading, bar) for name in texts]
+    with reading_bar(stderr_console(quiet)) as show, writing_parts(out) as parts:
+        opened = [_open_text(name, settings.reading, show) for name in texts]
         sentences = (sentence for text in opened for sentence in _labelled(text, labeller, agreement))
         while batch := tuple(islice(sentences, _AT_ONCE)):
             parts.add(Corpus(batch, "weak labels"))
@@ -105,20 +104,19 @@ def weak_label_command(
     for warning in _warnings(dictionary, labeller.coverage, agreement):
         warn(warning)
     lines = [f"{out}: {count(written, 'sentence')}", *_about_names(dictionary, grouped, settings.most)]
-    lines += _about_text(labeller.coverage, dictionary, grouped, time.monotonic() - started, settings.most)
+    lines += _about_text(labeller.coverage, grouped, time.monotonic() - started, settings.most)
     if agreement.sentences:
         lines += ["", f"against the true labels of {count(agreement.sentences, 'sentence')}:", agreement.render()]
     typer.echo("\n".join(lines), err=out == "-")
 
 
-def _open_text(name: str, reading: ReadingSettings, bar: ReadingBar) -> RawText | Corpus:
+def _open_text(name: str, reading: ReadingSettings, show: Callable[[int, int, int], None]) -> RawText | Corpus:
     """Raw text is read as it is labelled. A corpus is read whole, and its tags are only used to judge the labels."""
     from acclimate.cli.outputs import warn
-    from acclimate.cli.reading import is_raw_text, read
-    from acclimate.data.selection.text_files import RawText
+    from acclimate.cli.reading import is_raw_text, open_raw_text, read
 
     if is_raw_text(name, reading):
-        return RawText(name, "blanks" if reading.pre_split else "words", reading.paragraphs, bar.show)
+        return open_raw_text(name, reading, show)
     return read(name, reading, tell=warn)
 
 
@@ -170,21 +168,15 @@ def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> It
         yield f"  {count(len(notes.conflicts), 'name')} with two labels ({rule}): {', '.join(shown) or '…'}"
 
 
-def _about_text(
-    coverage: Coverage, dictionary: ConceptDictionary, groups: Groups, seconds: float, most: int
-) -> Iterator[str]:
-    from acclimate.evaluation.counts import ratio
-
+def _about_text(coverage: Coverage, groups: Groups, seconds: float, most: int) -> Iterator[str]:
     speed = f"{coverage.words / max(seconds, 1e-9):,.0f} words/s"
     size = f"{count(coverage.sentences, 'sentence')}, {count(coverage.words, 'word')}"
     yield f"{size} in {seconds:,.1f} s ({speed})"
-    covered = f"{100 * ratio(coverage.covered_words, coverage.words):.1f} % of the words"
-    labelled = f"{100 * ratio(coverage.labelled_sentences, coverage.sentences):.1f} % of the sentences"
+    covered = f"{100 * coverage.covered_words / max(1, coverage.words):.1f} % of the words"
+    labelled = f"{100 * coverage.labelled_sentences / max(1, coverage.sentences):.1f} % of the sentences"
     yield f"{count(coverage.spans.total(), 'span')} ({_counted(coverage.spans)}): {covered}, in {labelled}"
-    yield f"  {len(coverage.names):,} of {len(dictionary):,} names met; by type: {_counted(coverage.types, most)}"
-    frequent = [f"{name} {number:,}" for (name, _), number in coverage.names.most_common(most)]
-    if frequent:
-        yield f"  most frequent: {', '.join(frequent)}"
+    frequent = Counter({name: number for (name, _), number in coverage.names.items()})
+    yield f"  {count(len(frequent), 'name')} met: {_counted(frequent, most)}"
     if coverage.explained:
         spans = count(coverage.by_abbreviation, "span")
         yield f"  {count(coverage.explained, 'abbreviation')} explained in the text gave {spans}"
