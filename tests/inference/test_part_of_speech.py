@@ -20,7 +20,6 @@ from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
 from acclimate.inference.part_of_speech import (
     UNIVERSAL,
-    AcclimatePartsOfSpeech,
     PartOfSpeechTagger,
     SpacyPartsOfSpeech,
     part_of_speech_tagger,
@@ -59,7 +58,7 @@ def test_a_folder_is_a_tagger_of_parts_of_speech(trained: Path, part_of_speech: 
 
 def test_a_tagger_of_spans_is_refused(build: Callable[..., Tagger]) -> None:
     with pytest.raises(InputError, match=r"a tagger of spans \(LOC, ORG, PER\).*trained on plain tags"):
-        AcclimatePartsOfSpeech(build(), "mine")
+        PartOfSpeechTagger(build(), "mine")
 
 
 def test_a_name_that_means_nothing_is_refused() -> None:
@@ -236,7 +235,7 @@ def test_it_tags_plain_sentences_as_anybody_would(own: PartOfSpeechTagger) -> No
 
 
 def test_it_gives_universal_tags(own: PartOfSpeechTagger) -> None:
-    assert isinstance(own, AcclimatePartsOfSpeech)
+    assert not isinstance(own, SpacyPartsOfSpeech)
     assert own.tagger.labels.names == UNIVERSAL
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from acclimate.data.subsets import Size
     from acclimate.methods.augmentation.anchors import Augmentation
 
+_EXAMPLES = 3  # new sentences of each domain that are printed
 _Seed = Annotated[int, typer.Option(help="Which sentences: the same seed gives the same ones.")]
 
 
@@ -245,10 +246,10 @@ def augment_command(
     write_corpus(made.corpus, out, settings.format, scheme=settings.scheme)
     for remark in made.remarks():
         warn(remark)
-    typer.echo("\n".join(_account(made, out, settings.examples)), err=out == "-")
+    typer.echo("\n".join(_account(made, out)), err=out == "-")
 
 
-def _account(made: Augmentation, out: str, most: int) -> list[str]:
+def _account(made: Augmentation, out: str) -> list[str]:
     """What was made, with some examples of each domain, each from another sentence."""
     lines = [f"{out}: {count(len(made.variants), 'new sentence')}, seed {made.seed}"]
     for side, report in (("target", made.target), ("source", made.source)):
@@ -257,5 +258,5 @@ def _account(made: Augmentation, out: str, most: int) -> list[str]:
             used = f"{report.used:,} of {report.given:,} sentences, {report.variants_each} variants each"
             lines.append(f"{side}: {report.made:,} from {used}; entities replaced: {replaced}")
             variants = {one.original.words: one for one in made.variants if one.side == side}
-            lines += [f"  {variant}" for variant in list(variants.values())[:most]]
+            lines += [f"  {variant}" for variant in list(variants.values())[:_EXAMPLES]]
     return lines

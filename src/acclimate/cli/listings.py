@@ -55,25 +55,22 @@ def recipes_command(
     from acclimate.recipes.compose import COMPOSE, parts
 
     auto = "a committee of two or three recipes that suit the corpora (see docs/how-to/ask-a-committee.md)"
-    listed = {
-        **{
-            name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
-            for name, recipe in RECIPES.items()
-        },
-        AUTO: {"summary": auto, "options": {}},
+    listed: dict[str, dict[str, Any]] = {
+        name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
+        for name, recipe in RECIPES.items()
     }
+    listed[COMPOSE.name]["parts"] = parts()
+    listed[AUTO] = {"summary": auto, "options": {}}
     if names:
         listed = {name: listed[name if name == AUTO else find_recipe(name).name] for name in names}
     if as_json:
-        if COMPOSE.name in listed:
-            listed[COMPOSE.name]["parts"] = parts()
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     for name, found in listed.items():
         typer.echo(f"{name}: {found['summary']}")
         for line in _option_lines(name, found["options"]):
             typer.echo(f"  {line}")
-        for kind, part_names in parts().items() if name == COMPOSE.name else ():
+        for kind, part_names in found.get("parts", {}).items():
             typer.echo("\n".join([f"  {kind}:", *(f"    {part}" for part in part_names)]))
 
 

@@ -110,33 +110,30 @@ def _is_same(one: str | Path, other: str | Path) -> bool:
 
 
 def _obstacle_in(folder: Path, name: str = "acclimate") -> str:
-    """Why no file of this name can be written in a folder, which may have to be made first; empty where it can."""
+    """Why no file of this name can be written in a folder, which may have to be made first; empty where it can.
+
+    It is tried, as permissions do not tell all: /proc, a full disk, a name that is too long.
+    """
     # not Path.exists, which fails where a folder above may not be looked into
-    above = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    above = missing[-1].parent if missing else folder
     if not above.is_dir():
         return f"nothing can be written in {above}, which is a file"
     if not os.access(above, os.W_OK | os.X_OK):
         return f"nothing can be written in {above}, for want of permission"
     try:
-        _try_to_write(folder, name)
-    except OSError as failure:  # permissions do not tell all: /proc, a full disk, a name that is too long
+        if not missing:
+            aside = aside_of(folder / name)
+            aside.touch()
+            aside.unlink(missing_ok=True)
+            return ""
+        with suppress(FileExistsError):  # another process has just made it
+            os.mkdir(missing[-1])
+            with suppress(OSError):  # or has begun to write in it
+                os.rmdir(missing[-1])
+    except OSError as failure:
         return f"it cannot be written in {above} ({failure.strerror or failure})"
     return ""
-
-
-def _try_to_write(folder: Path, name: str) -> None:
-    """Make what will be made, and remove it again: the temporary file, or the first missing folder."""
-
-    if folder.is_dir():
-        aside = aside_of(folder / name)
-        aside.touch()
-        aside.unlink(missing_ok=True)
-        return
-    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
-    with suppress(FileExistsError):  # another process has just made it
-        os.mkdir(missing[-1])
-        with suppress(OSError):  # or has begun to write in it
-            os.rmdir(missing[-1])
 
 
 def warn(message: str) -> None:

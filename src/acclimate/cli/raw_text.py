@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from acclimate.data.selection.select import Selection
 
 
+_MOST = 5  # collocations of each length that are printed
 _TOO_FAR = 2.0  # times longer or shorter lines than the target's
 
 
@@ -164,7 +165,7 @@ def collocations_command(
     collocations.save(out)
     found = f"{count(len(collocations), 'collocation')} seen {settings.at_least} times or more"
     size = f"{count(len(text.numbers), 'word')} in {count(text.sentences, 'sentence')}"
-    typer.echo("\n".join([f"{out}: {found}, of {size}", *_best(collocations, settings.most)]))
+    typer.echo("\n".join([f"{out}: {found}, of {size}", *_best(collocations)]))
     if compared := labelled or reading.labelled:
         typer.echo(f"\n{term_overlap(collocations, compared).render()}")
     if len(collocations):
@@ -175,14 +176,14 @@ def collocations_command(
         warn(f"nothing was seen {settings.at_least} times: the file is empty. {advice}")
 
 
-def _best(collocations: Collocations, most: int) -> list[str]:
+def _best(collocations: Collocations) -> list[str]:
     """The best of each length, as a table."""
     from acclimate.evaluation.table import align
 
     lines = []
     for length in sorted({len(entry.words) for entry in collocations.entries}):
         entries = [entry for entry in collocations.entries if len(entry.words) == length]
-        rows = [(f"  {' '.join(entry.words)}", f"{entry.count:,}", f"{entry.score:.2f}") for entry in entries[:most]]
+        rows = [(f"  {' '.join(entry.words)}", f"{entry.count:,}", f"{entry.score:.2f}") for entry in entries[:_MOST]]
         lines += ["", f"{length} words: {len(entries):,}"]
         lines += align([("", "count", "score"), *rows]) if rows else []
     return lines

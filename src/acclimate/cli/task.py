@@ -77,17 +77,13 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(tagger, Mapping) or not isinstance(options, Mapping):
         return dict(values)
     usual = CharacterCnnLstmSettings().model_dump(mode="json")
-    chosen = {name: value for name, value in options.items() if name not in usual or value != usual[name]}
+    chosen = [f"tagger.lstm.{name}" for name, value in options.items() if name not in usual or value != usual[name]]
     encoder = tagger.get("encoder", CNN_LSTM)
-    if not chosen or encoder == CNN_LSTM:
-        return {**values, "tagger": {**tagger, "encoder": encoder}} if chosen else dict(values)
-    if "vectors" in chosen:
+    if chosen and encoder != CNN_LSTM:
         raise UsageError(
-            f"The encoder {encoder} reads no word vectors. Use --encoder {CNN_LSTM} with them, or none: "
-            "--set tagger.lstm.vectors=null."
+            f"The encoder {encoder} has no {', '.join(chosen)}: use --encoder {CNN_LSTM}, or leave it out."
         )
-    names = ", ".join(f"tagger.lstm.{name}" for name in chosen)
-    raise UsageError(f"The encoder {encoder} has no {names}: use --encoder {CNN_LSTM}, or leave them out.")
+    return {**values, "tagger": {**tagger, "encoder": encoder}} if chosen else dict(values)
 
 
 def options_of(recipe: str) -> type[Settings]:
@@ -209,8 +205,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
 
 def _without_types(task: Task) -> Task:
     """All parts with a single label. What one of them does not annotate, its words may hide."""
-    corpora = [getattr(task, part.name) for part in fields(Task)]
-    labels = all_labels([corpus for corpus in corpora if corpus is not None and corpus.is_labelled])
+    labels = all_labels(_labelled(*(getattr(task, part.name) for part in fields(Task))))
     return task.map(lambda part, corpus: typeless(corpus, labels) if corpus.is_labelled else corpus)
 
 
@@ -229,11 +224,9 @@ def _tell_other_labels(recipe: str, task: Task, tell: Callable[[str], Any]) -> N
         return
     names = ", ".join(shared_labels(source, few).only_target)
     fitting = fitting_map(few, source.labels)
-    same = (
-        f"The bundled map {fitting} makes them the source's: --map {fitting}."
-        if fitting
-        else ("Where one means the same as a label of the source, map it by name (--map FILE): then both share it.")
-    )
+    same = "Where one means the same as a label of the source, map it by name (--map FILE): then both share it."
+    if fitting:
+        same = f"The bundled map {fitting} makes them the source's: --map {fitting}."
     tell(f"{few.name} has labels that the source has not ({names}): the tagger learns the target's labels. {same}")
 
 
@@ -241,39 +234,39 @@ def _require_target_labels(task: Task, recipe: str) -> None:
     """The source may have labels, and even a task, of its own; the target's parts must agree with each other."""
     few = task.target_labelled
     assert few is not None
-    for corpus in (task.target_dev, task.target_test, task.watch):
-        if corpus is not None and corpus.is_labelled:
-            if corpus.kind != few.kind:
-                raise InputError(
-                    f"{corpus.name} has {kind_of_tags(corpus.kind)}, but {few.name} has {kind_of_tags(few.kind)}."
-                )
-            require_labels(corpus, task.labels_for(recipe))
+    for corpus in _labelled(task.target_dev, task.target_test, task.watch):
+        if corpus.kind != few.kind:
+            raise InputError(
+                f"{corpus.name} has {kind_of_tags(corpus.kind)}, but {few.name} has {kind_of_tags(few.kind)}."
+            )
+        require_labels(corpus, task.labels_for(recipe))
 
 
 def _require_one_task(task: Task) -> None:
     """Better said now than after an hour of training: every part is tagged in the same way, under the same names."""
     source = task.source
-    for part in fields(task):
-        corpus: Corpus | None = getattr(task, part.name)
-        if corpus is not None and corpus.is_labelled and corpus.kind != source.kind:
+    for corpus in _labelled(*(getattr(task, part.name) for part in fields(task))):
+        if corpus.kind != source.kind:
             raise InputError(
                 f"{corpus.name} has {kind_of_tags(corpus.kind)}, but the source {source.name} has "
                 f"{kind_of_tags(source.kind)}: these are two tasks. "
                 f"Choose another tag column with --set reading.target_column=…, or another file. {_own_labels(task)}"
             )
-    for corpus in (task.source_dev, task.source_test):
-        unknown = () if corpus is None else shared_labels(source, corpus).only_target
-        if corpus is not None and unknown:
+    for corpus in _labelled(task.source_dev, task.source_test):
+        if unknown := shared_labels(source, corpus).only_target:
             raise InputError(
                 f"{corpus.name} has labels that the source {source.name} has not: {', '.join(unknown)}. "
-                "Rename them with --set reading.map_source=MAP, or leave types out with --typeless."
+                "Rename them with --set reading.map_source=MAP, or leave types out with --set reading.typeless=true."
             )
-    for corpus in (task.target_labelled, task.target_dev, task.target_test):
-        if corpus is not None and corpus.is_labelled:
-            try:
-                require_labels(corpus, source.labels)
-            except InputError as problem:
-                raise InputError(f"{problem} {_own_labels(task)}") from None
+    for corpus in _labelled(task.target_labelled, task.target_dev, task.target_test):
+        try:
+            require_labels(corpus, source.labels)
+        except InputError as problem:
+            raise InputError(f"{problem} {_own_labels(task)}") from None
+
+
+def _labelled(*parts: Corpus | None) -> list[Corpus]:
+    return [corpus for corpus in parts if corpus is not None and corpus.is_labelled]
 
 
 def _own_labels(task: Task) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from acclimate.evaluation.agreement import Agreement
 
 _AT_ONCE = 5_000  # sentences
+_MOST = 10  # names and conflicts that are printed
 
 
 def weak_label_command(
@@ -103,8 +104,8 @@ def weak_label_command(
     warn_of_long_lines(sum(text.lines_too_long for text in opened if isinstance(text, RawText)))
     for warning in _warnings(dictionary, labeller.coverage, agreement):
         warn(warning)
-    lines = [f"{out}: {count(written, 'sentence')}", *_about_names(dictionary, grouped, settings.most)]
-    lines += _about_text(labeller.coverage, grouped, time.monotonic() - started, settings.most)
+    lines = [f"{out}: {count(written, 'sentence')}", *_about_names(dictionary, grouped)]
+    lines += _about_text(labeller.coverage, grouped, time.monotonic() - started)
     if agreement.sentences:
         lines += ["", f"against the true labels of {count(agreement.sentences, 'sentence')}:", agreement.render()]
     typer.echo("\n".join(lines), err=out == "-")
@@ -146,7 +147,7 @@ def _warnings(dictionary: ConceptDictionary, coverage: Coverage, agreement: Agre
         )
 
 
-def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> Iterator[str]:
+def _about_names(dictionary: ConceptDictionary, groups: Groups) -> Iterator[str]:
     from acclimate.data.concepts.labelling import NO_GROUPS
 
     notes = dictionary.notes
@@ -161,14 +162,14 @@ def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> It
     reasons = [f"{number:,} {why}" for why, number in not_taken.items() if number]
     if reasons:
         yield f"  not taken: {', '.join(reasons)}"
-    yield from _dropped(notes.other_types, groups, most)
+    yield from _dropped(notes.other_types, groups)
     if notes.conflicts:
-        shown = [f"{each.name} ({each.kept}, not {each.lost})" for each in notes.conflicts[:most]]
+        shown = [f"{each.name} ({each.kept}, not {each.lost})" for each in notes.conflicts[:_MOST]]
         rule = "a main name before a synonym, then the first"
         yield f"  {count(len(notes.conflicts), 'name')} with two labels ({rule}): {', '.join(shown) or '…'}"
 
 
-def _about_text(coverage: Coverage, groups: Groups, seconds: float, most: int) -> Iterator[str]:
+def _about_text(coverage: Coverage, groups: Groups, seconds: float) -> Iterator[str]:
     speed = f"{coverage.words / max(seconds, 1e-9):,.0f} words/s"
     size = f"{count(coverage.sentences, 'sentence')}, {count(coverage.words, 'word')}"
     yield f"{size} in {seconds:,.1f} s ({speed})"
@@ -176,20 +177,20 @@ def _about_text(coverage: Coverage, groups: Groups, seconds: float, most: int) -
     labelled = f"{100 * coverage.labelled_sentences / max(1, coverage.sentences):.1f} % of the sentences"
     yield f"{count(coverage.spans.total(), 'span')} ({_counted(coverage.spans)}): {covered}, in {labelled}"
     frequent = Counter({name: number for (name, _), number in coverage.names.items()})
-    yield f"  {count(len(frequent), 'name')} met: {_counted(frequent, most)}"
+    yield f"  {count(len(frequent), 'name')} met: {_counted(frequent)}"
     if coverage.explained:
         spans = count(coverage.by_abbreviation, "span")
         yield f"  {count(coverage.explained, 'abbreviation')} explained in the text gave {spans}"
-    yield from _dropped(coverage.other_types, groups, most)
+    yield from _dropped(coverage.other_types, groups)
 
 
-def _dropped(types: Counter[str], groups: Groups, most: int) -> Iterator[str]:
+def _dropped(types: Counter[str], groups: Groups) -> Iterator[str]:
     if types:
-        shown = f"{types.total():,} ({_counted(types, most)})"
+        shown = f"{types.total():,} ({_counted(types)})"
         yield f"  dropped, as the map {groups.name} does not label their types: {shown}"
 
 
-def _counted(counts: Counter[str], most: int | None = None) -> str:
-    shown = [f"{name} {number:,}" for name, number in counts.most_common(most)]
+def _counted(counts: Counter[str]) -> str:
+    shown = [f"{name} {number:,}" for name, number in counts.most_common(_MOST)]
     left = len(counts) - len(shown)
     return ", ".join([*shown, *([f"{left:,} more"] if left else [])]) or "none"

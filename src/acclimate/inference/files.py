@@ -10,12 +10,13 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import traceback
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from acclimate.data.corpus import ReadingNotes
@@ -27,6 +28,7 @@ from acclimate.data.writing import writing_parts
 from acclimate.inference.loading import TaggerPlace
 from acclimate.inference.predict import predict_stream, words_at_once
 from acclimate.model.storage import StorageError, read_json, write_json
+from acclimate.model.text_tagger import TextTagger
 from acclimate.settings import SettingsError, UsageError
 from acclimate.spelling import describe_failure
 
@@ -126,12 +128,12 @@ class FileTagger:
         settings = {"format": _format_of(task), "scores": self.soft, "reading": reading}
         return {"tagger": self.tagger.fingerprint, "input": _digest(task.source), **settings}
 
-    def _tag(self, task: FileTask, tagger: Any, made_from: dict[str, Any]) -> Outcome:
+    def _tag(self, task: FileTask, tagger: TextTagger, made_from: dict[str, Any]) -> Outcome:
         sentences = words = 0
-        notes = ReadingNotes()
-        remarks: tuple[str, ...] = ()
-        with _written_aside(task) as aside:
-            with writing_parts(aside, _format_of(task)) as parts:
+        notes, remarks = ReadingNotes(), tuple[str, ...]()
+        with _folder_aside(task) as aside:
+            file, record = aside / task.out.name, aside / task.record.name
+            with writing_parts(file, _format_of(task)) as parts:
                 try:
                     at_once = words_at_once(tagger.on_gpu)
                     stream = stream_corpus(task.source, name=task.source, words=at_once, **self.reading)
@@ -141,8 +143,12 @@ class FileTagger:
                     notes, remarks = stream.notes, stream.guess
                 except EmptyInput:  # one of many may well be
                     remarks = ("it is empty, and so is what is written for it.",)
-            record = {"made_from": made_from, "output": _digest(aside), "sentences": sentences, "words": words}
-            _put_in_place(task, aside, record)
+            about = {"made_from": made_from, "output": _digest(file), "sentences": sentences, "words": words}
+            write_json(record, about)
+            # where this is cut off, there is no output, and the file is tagged again
+            task.out.unlink(missing_ok=True)
+            os.replace(record, task.record)
+            os.replace(file, task.out)
         return Outcome(task, "tagged", sentences, words, notes=notes, remarks=remarks)
 
 
@@ -151,32 +157,13 @@ def _format_of(task: FileTask) -> str:
 
 
 @contextmanager
-def _written_aside(task: FileTask) -> Iterator[Path]:
-    """A place beside the output, of nobody else on any machine."""
-    aside = task.out.with_name(f".{task.out.name}.{uuid.uuid4().hex[:8]}.part")
-    try:
-        yield aside
-    finally:
-        for place in (aside, _note_of(aside)):
-            with suppress(OSError):
-                place.unlink(missing_ok=True)
-
-
-def _note_of(aside: Path) -> Path:
-    return aside.with_suffix(".note")
-
-
-def _put_in_place(task: FileTask, aside: Path, record: dict[str, Any]) -> None:
-    """First the record, then the output: where this is cut off, there is no output, and the file is tagged again."""
-    write_json(_note_of(aside), record)
-    task.out.unlink(missing_ok=True)
-    os.replace(_note_of(aside), task.record)
-    os.replace(aside, task.out)
-    name = glob.escape(task.out.name)
-    for pattern in (f".{name}.????????.part", f".{name}.????????.note", f"..{name}.????????.part.*"):
-        for leftover in task.out.parent.glob(pattern):  # of a process that was killed
-            with suppress(OSError):
-                leftover.unlink()
+def _folder_aside(task: FileTask) -> Iterator[Path]:
+    """A folder beside the output, of nobody else on any machine. Those of processes that were killed are removed."""
+    begin = f".{task.out.name}.part-"
+    for leftover in task.out.parent.glob(f"{glob.escape(begin)}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    with TemporaryDirectory(prefix=begin, dir=task.out.parent, ignore_cleanup_errors=True) as aside:
+        yield Path(aside)
 
 
 def _record_of(task: FileTask) -> dict[str, Any] | None:

@@ -167,5 +167,6 @@ def require_scorable(labels: LabelSet, gold: Corpus) -> None:
     if unknown:
         raise InputError(
             f"{gold.name} has labels that the tagger does not know: {', '.join(unknown)} "
-            f"(it knows {', '.join(labels)}). Map them by name (--map) or compare type-less (--typeless)."
+            f"(it knows {', '.join(labels)}). Map them by name (--map), or compare without types "
+            "(--set reading.typeless=true)."
         )
