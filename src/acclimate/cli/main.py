@@ -26,7 +26,7 @@ from acclimate.cli.label import label_command, suggest_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.predict import evaluate_command, predict_command
 from acclimate.cli.raw_text import collocations_command, select_command
-from acclimate.cli.report_page import report_command
+from acclimate.cli.report import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
 from acclimate.cli.serve import serve_command
 from acclimate.cli.weak_label import weak_label_command
