@@ -44,7 +44,7 @@ def test_the_settings_of_a_run_run_it_again(words: list[object], tmp_path: Path)
 
 def test_its_report_can_be_read(words: list[object], files: Files, tmp_path: Path) -> None:
     acclimate(*words, "--target-test", files.gold, "--out", tmp_path / "a", "--quiet")
-    acclimate("report", tmp_path / "a", "--out", tmp_path / "page.html", "--quiet")
+    acclimate("report", tmp_path / "a", "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "the tagger that it started from, as it was" in page
     acclimate("evaluate", tmp_path / "a" / "before", files.gold)
