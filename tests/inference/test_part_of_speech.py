@@ -98,7 +98,7 @@ def test_the_commands_know_the_shipped_name(stand_in: Path, part_of_speech: Corp
     for words in (["predict", PART_OF_SPEECH], ["evaluate", PART_OF_SPEECH, "--set", "reading.labels=plain"]):
         command, name, *options = words
         by_name, by_folder = (
-            CliRunner().invoke(app, [command, tagger, str(tmp_path / "gold.conll"), *options, "--quiet"])
+            CliRunner().invoke(app, [command, tagger, str(tmp_path / "gold.conll"), *options])
             for tagger in (name, str(stand_in))
         )
         assert (by_name.exit_code, by_name.stdout) == (0, by_folder.stdout)
