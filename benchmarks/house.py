@@ -142,7 +142,7 @@ def walk(source: Path) -> list[tuple[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         run, text = f"{folder}/run", Path(folder, "text.txt")
         text.write_text("Anna flew to Oslo.\n", encoding="utf-8")
-        pair = ["--recipes", "source-only,self-training", "--seeds", "1", "--share", "0.01"]
+        pair = ["--recipes", "source-only,self-training", "--seeds", "1", "--set", "share=0.01"]
         commands = {
             "adapt --recipe pdaln": ["adapt", "--recipe", "pdaln", "--out", run, *LSTM, *FEW],
             "predict": ["predict", run, str(text)],

@@ -65,7 +65,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "encoder pretrain": lambda given: complete(PretrainSettings, gathered(None, {}, given["assignments"])),
     "report": lambda given: complete(ReportSettings, gathered(None, {}, given["assignments"])),
     "serve": lambda given: complete(ServeSettings, gathered(None, {}, given["assignments"])),
-    "papers reproduce": lambda given: cells_of(find_table(given["name"]), given["scale"].value, given["assignments"]),
+    "papers reproduce": lambda given: cells_of(find_table(given["name"]), given["scale"], given["assignments"]),
 }
 
 

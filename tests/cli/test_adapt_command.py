@@ -36,7 +36,7 @@ def test_the_folder_holds_the_tagger_the_report_and_the_settings(run: tuple[Path
     assert list(Tagger.load(folder).labels) == ["LOC", "ORG", "PER"]
     assert json.loads((folder / "report.json").read_text(encoding="utf-8")) == answer.json
     report = (folder / "report.md").read_text(encoding="utf-8")
-    assert "Model chosen by span F1 on source dev" in report
+    assert "model chosen by span F1 on source dev" in report
     assert "| round-1 |" in report
 
 
@@ -127,14 +127,14 @@ def test_the_bundled_corpora_come_with_their_own_dev_and_test_parts(tmp_path: Pa
 
 def test_choosing_by_target_labels_is_said_aloud(adapt_words, files: Files, tmp_path: Path) -> None:
     answer = acclimate(
-        *adapt_words, "--target-dev", files.gold, "--select", "target-dev", "--out", tmp_path / "a", "--quiet"
+        *adapt_words, "--target-dev", files.gold, "--set", "select=target-dev", "--out", tmp_path / "a", "--quiet"
     )
     assert "model chosen by span F1 on target dev (10 sentences)" in answer.out
     assert "The model was chosen with target labels (target dev): this is not unsupervised adaptation." in answer.out
 
 
 def test_choosing_by_target_labels_needs_some(adapt_words, tmp_path: Path) -> None:
-    answer = acclimate(*adapt_words, "--select", "target-dev", "--out", tmp_path / "a", code=1)
+    answer = acclimate(*adapt_words, "--set", "select=target-dev", "--out", tmp_path / "a", code=1)
     assert "needs labelled target development sentences" in answer.err
 
 
@@ -169,8 +169,8 @@ def test_another_head_and_seed_can_be_chosen(files: Files, here: Path) -> None:
         *QUICK,
         "--set",
         "tagger.head=softmax",
-        "--select",
-        "last",
+        "--set",
+        "select=last",
         "--seed",
         7,
         "--json",

@@ -20,7 +20,7 @@ def test_a_bundled_name_stands_for_all_its_parts() -> None:
 
 def test_a_folder_stands_for_its_files_the_training_part_first(files: Files, tmp_path: Path) -> None:
     for name in ("test.conll", "dev.conll.gz", "train.conll"):
-        acclimate("data", "convert", files.news, tmp_path / name, "--quiet")
+        acclimate("data", "convert", files.news, tmp_path / name)
     (tmp_path / "README.md").write_text("not a corpus", encoding="utf-8")
     found = acclimate("data", "check", tmp_path, "--json").json
     assert [corpus["name"] for corpus in found["corpora"]] == ["train.conll", "dev.conll.gz", "test.conll"]
@@ -29,7 +29,7 @@ def test_a_folder_stands_for_its_files_the_training_part_first(files: Files, tmp
 
 def test_files_of_one_name_are_told_apart(files: Files, tmp_path: Path) -> None:
     for folder in ("one", "two"):
-        acclimate("data", "convert", files.news, tmp_path / folder / "train.conll", "--quiet")
+        acclimate("data", "convert", files.news, tmp_path / folder / "train.conll")
     found = acclimate("data", "check", tmp_path / "one/train.conll", tmp_path / "two/train.conll", "--json").json
     assert [corpus["name"] for corpus in found["corpora"]] == ["one/train.conll", "two/train.conll"]
 

@@ -170,7 +170,7 @@ def test_an_interrupted_run_goes_on_and_ends_as_the_unbroken_one(folder: Path, f
     acclimate(*words, "--out", unbroken)
     with ctrl_c_after(3):
         acclimate(*words, "--out", broken, code=130)
-    assert "other settings or data" in acclimate(*words, "--seed", 2, "--out", broken, code=2).err
+    assert "other settings or data" in acclimate(*words, "--set", "seed=2", "--out", broken, code=2).err
     assert "going on from update 2" in acclimate(*words, "--out", broken).err
     weights = [(place / "weights.safetensors").read_bytes() for place in (unbroken, broken)]
     assert weights[0] == weights[1]

@@ -23,8 +23,8 @@ def test_there_and_back_is_the_same_corpus(files: Files, tmp_path: Path, name: s
 
 @pytest.mark.parametrize("format", ["doccano", "prodigy", "label_studio"])
 def test_exports_of_annotation_tools_come_back(files: Files, tmp_path: Path, format: str) -> None:
-    acclimate("data", "convert", files.gold, tmp_path / "a", "--to", format, "--quiet")
-    answer = acclimate("data", "convert", tmp_path / "a", "-", "--set", f"reading.format={format}", "--quiet")
+    acclimate("data", "convert", files.gold, tmp_path / "a", "--to", format)
+    answer = acclimate("data", "convert", tmp_path / "a", "-", "--set", f"reading.format={format}")
     spans = [
         [(span.label, sentence.words[span.start : span.end]) for span in sentence.spans]
         for sentence in _read(answer.out, tmp_path)
@@ -54,7 +54,7 @@ def test_standard_output_holds_the_corpus_alone(files: Files) -> None:
 
 def test_standard_input_is_read(files: Files) -> None:
     given = files.gold.read_bytes()
-    assert acclimate("data", "convert", "-", "-", "--quiet", stdin=given).out.encode() == given
+    assert acclimate("data", "convert", "-", "-", stdin=given).out.encode() == given
 
 
 def test_the_tags_can_be_spelled_in_another_scheme(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_spans_that_miss_words_stop_or_are_moved_and_listed(tmp_path: Path) -> N
         "pass --set reading.borders=split"
         in acclimate("data", "convert", path, "-", "--set", "reading.borders=error", code=1).err
     )
-    answer = acclimate("data", "convert", path, "-", "--set", "reading.borders=expand", "--quiet")
+    answer = acclimate("data", "convert", path, "-", "--set", "reading.borders=expand")
     assert answer.out == "Annabel\tB-PER\nleft\tO\n.\tO\n\n"
     assert f"{path}: 1 span missed word borders." in answer.err
 
@@ -121,7 +121,7 @@ def test_tags_are_not_lost_by_the_name_of_a_file(files: Files, tmp_path: Path) -
 
 def test_text_is_split_into_sentences_on_request(tmp_path: Path) -> None:
     answer = acclimate(
-        "data", "convert", "-", "-", "--set", "reading.paragraphs=true", "--to", "text", "--quiet", stdin="One. Two.\n"
+        "data", "convert", "-", "-", "--set", "reading.paragraphs=true", "--to", "text", stdin="One. Two.\n"
     )
     assert answer.out == "One.\nTwo.\n"
 

@@ -45,18 +45,6 @@ def test_it_tells_losses_speed_and_policy(text: list[str], bert: str, tmp_path: 
     assert "already holds a finished encoder" in acclimate(*command, code=2).err
 
 
-def test_json_is_one_object(text: list[str], bert: str, tmp_path: Path) -> None:
-    out = str(tmp_path / "mine")
-    answer = acclimate(
-        "encoder", "domain-tune", "--text", text[0], "--encoder", bert, "--out", out, "--json", "-q", *QUICK
-    )
-    found = answer.json
-    assert (found["updates"], found["masking"], found["out"]) == (4, "adversarial", out)
-    assert found["loss_before"] > 0
-    assert found["loss_after"] > 0
-    assert found["seconds"] > 0
-
-
 def test_an_interrupted_overwrite_leaves_the_old_encoder_and_goes_on(
     text: list[str], bert: str, tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ WRONG_USAGE = {
     "no value": (["--set", "training.updates"], "expected NAME=VALUE"),
     "unknown recipe": (["--recipe", "self-trainig"], "Did you mean 'self-training'? Known: source-only, target-only"),
     "unknown head": (["--set", "tagger.head=crff"], "'crf' or 'softmax'"),
-    "unknown selector": (["--select", "best"], "'source-dev', 'target-dev' or 'last'"),
+    "unknown selector": (["--set", "select=best"], "'source-dev', 'target-dev' or 'last'"),
     "a folder as settings file": (["--config", "."], "is a folder: name a settings file"),
     "no settings file": (["--config", "nosuch.yaml"], "nosuch.yaml: no such settings file"),
     "recipe without target": (["--source", "news", "--recipe", "self-training"], "needs target text: give --target"),
@@ -85,7 +85,15 @@ def test_what_cannot_be_done_ends_with_1_and_its_name(case: str, here: Path) -> 
 
 
 def test_a_file_of_something_else_is_no_word_vectors(files: Files, tmp_path: Path) -> None:
-    words = ["adapt", "--source", files.news, "--encoder", "character-cnn-lstm", "--vectors", files.news]
+    words = [
+        "adapt",
+        "--source",
+        files.news,
+        "--encoder",
+        "character-cnn-lstm",
+        "--set",
+        f"tagger.lstm.vectors={files.news}",
+    ]
     answer = acclimate(*words, "--out", tmp_path / "a", code=1)
     assert "no file of word vectors: a line is a word, then numbers" in answer.err
 

@@ -13,8 +13,6 @@ from command_line import acclimate
 
 from acclimate import __version__
 from acclimate.cli.main import app
-from acclimate.cli.options import FORMAT_NAMES
-from acclimate.data.reading import FORMATS
 
 APP: Any = typer.main.get_command(app)
 GROUPS = {name: command for name, command in APP.commands.items() if hasattr(command, "commands")}
@@ -72,10 +70,6 @@ def test_no_line_of_the_help_breaks_early() -> None:
 def test_no_word_of_the_help_is_cut_off_on_a_narrow_screen(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert re.findall(r"\S+…", acclimate(*command.split(), "--help").out) == []
-
-
-def test_the_formats_named_in_the_help_are_those_that_there_are() -> None:
-    assert FORMAT_NAMES.split(", ") == list(FORMATS)
 
 
 @pytest.mark.parametrize("words", [("--help",), ("adapt", "--help"), ("--version",)])

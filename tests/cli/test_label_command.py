@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from command_line import Files, acclimate
 
-from acclimate.cli.label_page import opens_browser
+from acclimate.cli.label import opens_browser
 from acclimate.data.answers import Answer
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.reading import read_corpus
@@ -93,7 +93,7 @@ def test_an_oracle_labels_and_the_folder_is_a_corpus_for_every_command(
 ) -> None:
     out = tmp_path / "s"
     given = ("label", "--simulate", gold, "--start", tagger, "--out", out, *QUICK, "--set", "answers=12")
-    answer = acclimate(*given, "--set", f"test={gold}", "--set", "held_back=0.4", "--acquisition", "entities")
+    answer = acclimate(*given, "--set", f"test={gold}", "--set", "held_back=0.4", "--set", "acquisition.name=entities")
     lines = answer.out.splitlines()
     assert [line.split()[0] for line in lines[:5]] == ["sentences", "0", "4", "8", "12"]
     assert "12 sentences labelled" in lines[5]
@@ -109,11 +109,11 @@ def test_an_oracle_labels_and_the_folder_is_a_corpus_for_every_command(
     assert "holds a session already" in acclimate(*given, code=2).err
 
 
-def test_points_are_printed_as_json(tmp_path: Path, gold: Path, tagger: Path) -> None:
+def test_points_and_labels_can_be_chosen(tmp_path: Path, gold: Path, tagger: Path) -> None:
     given = ("label", "--simulate", gold, "--start", tagger, "--out", tmp_path / "s", *QUICK, "--set", "at=[2,5]")
-    points = acclimate(*given, "--labels", "PER", "--json").json["points"]
-    assert [one["sentences"] for one in points] == [0, 2, 5]
-    assert points[-1]["spans"] == 5
+    rows = [line.split() for line in acclimate(*given, "--labels", "PER").out.splitlines()[1:4]]
+    assert [row[0] for row in rows] == ["0", "2", "5"]
+    assert rows[-1][2] == "5"
     with Session.open(tmp_path / "s") as session:
         assert session.guide.labels == ("PER",)
 
@@ -139,7 +139,7 @@ def test_open_words_of_a_session_are_learnt_as_such(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--acquisition", "best"), "acquisition.name"),
+        (("--set", "acquisition.name=best"), "acquisition.name"),
         (("--start", "nowhere"), "nowhere"),
         (("--labels", "A|B"), "A|B"),
         (("--start", "part-of-speech"), "gives every word a tag"),

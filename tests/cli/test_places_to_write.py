@@ -150,7 +150,7 @@ def test_a_file_that_is_there_is_replaced_only_when_that_is_asked_for(command: s
     assert "mine.conll is there already. Name another place, or replace it with --overwrite." in answer.err
     assert (here / "mine.conll").read_text(encoding="utf-8") == "mine"
     if command != "select":  # it has tests of its own
-        acclimate(*given(command, "mine.conll"), "--overwrite", "--quiet")
+        acclimate(*given(command, "mine.conll"), "--overwrite")
         assert (here / "mine.conll").read_text(encoding="utf-8") != "mine"
 
 
@@ -187,7 +187,7 @@ def test_a_folder_that_holds_something_becomes_brat_only_when_that_is_asked_for(
     assert "written as brat (a .txt and an .ann for each document), and it holds 1 file already." in answer.err
     answer = acclimate("data", "convert", files.gold, "mine", "--overwrite")
     assert "→ mine, as brat: 10 sentences" in answer.err
-    assert "mine: 1 other file stays there." in answer.err
+    assert "mine holds 1 file. Those of other names stay there" in answer.err
     assert (here / "mine" / "notes.txt").read_text(encoding="utf-8") == "mine"
     assert (
         "holds what is read by this command" in acclimate("data", "convert", "mine", "mine/", "--overwrite", code=2).err
@@ -198,7 +198,7 @@ def test_a_folder_that_holds_something_becomes_brat_only_when_that_is_asked_for(
 def test_what_else_a_folder_holds_stays_and_is_told(command: str, given, here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
-    assert "mine: 1 other file stays there." in acclimate(*given(command, "mine"), "--overwrite").err
+    assert "mine holds 1 file. Those of other names stay there" in acclimate(*given(command, "mine"), "--overwrite").err
     assert (here / "mine" / "notes.txt").read_text(encoding="utf-8") == "mine"
     assert list((here / "mine").glob("*.ann"))
 

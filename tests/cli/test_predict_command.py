@@ -216,7 +216,7 @@ def test_parts_make_no_difference(tagger: Path, monkeypatch: pytest.MonkeyPatch)
     parts = acclimate("predict", tagger, "-", stdin=MANY)
     tagged = parts.out.count("\t")
     assert parts.err.splitlines() == ["-, read as text", f"4,000 sentences, {tagged:,} words"]
-    monkeypatch.setattr("acclimate.inference.files.WORDS_OF_PIPE", 1 << 30)
+    monkeypatch.setattr("acclimate.inference.predict.WORDS_OF_PIPE", 1 << 30)
     assert acclimate("predict", tagger, "-", stdin=MANY).out == parts.out
 
 

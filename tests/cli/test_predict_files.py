@@ -55,7 +55,7 @@ def tagged(tagger: Path, texts: Path, tmp_path: Path) -> dict[str, bytes]:
 
 
 def test_two_processes_write_what_one_does(tagger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acclimate.inference.files.WORDS", 1000)
+    monkeypatch.setattr("acclimate.inference.predict.WORDS", 1000)
     (tmp_path / "a.txt").write_text("".join(LINES), encoding="utf-8")
     for jobs in (1, 2):
         told = acclimate("predict", tagger, tmp_path / "a.txt", "--out", tmp_path / f"{jobs}.jsonl", "--jobs", jobs).err
@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_read_loses_no_other_and_an_empty_one_is_told(
     assert "i.txt: it is empty" in answer.err
     del tagged["a.conll"]
     assert contents(tmp_path / "out") == {**tagged, "i.conll": b""}
-    assert not list((tmp_path / "out").glob(".*.part"))
+    assert not list((tmp_path / "out").glob(".*.part-*"))
 
 
 def test_parquet_stays_parquet_and_an_empty_table_too(tagger: Path, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_dask_cluster_that_loses_a_worker_writes_the_same(tagger: Path, tmp_pa
 def test_one_file_and_a_selection_are_sent_to_the_cluster_too(
     tagger: Path, tmp_path: Path, files: Files, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acclimate.inference.files.WORDS", 1000)
+    monkeypatch.setattr("acclimate.inference.predict.WORDS", 1000)
     (tmp_path / "a.txt").write_text("".join(LINES), encoding="utf-8")
     dask = ["--dask", cluster.scheduler_address]
     here = acclimate("predict", tagger, tmp_path / "a.txt").out

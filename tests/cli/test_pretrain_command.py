@@ -9,7 +9,15 @@ from command_line import acclimate
 
 from tiny_pretraining import TINY_PRETRAINING
 
-SMALL = [*TINY_PRETRAINING, "--updates", "12", "--set", "training.evaluate_every=6", "--set", "held_out=0.1"]
+SMALL = [
+    *TINY_PRETRAINING,
+    "--set",
+    "training.updates=12",
+    "--set",
+    "training.evaluate_every=6",
+    "--set",
+    "held_out=0.1",
+]
 
 
 @pytest.fixture
@@ -31,20 +39,11 @@ def test_several_files_may_follow_one_another(text: list[str], tmp_path: Path) -
     assert f"acclimate adapt --encoder {tmp_path / 'mine'}" in answer.out
 
 
-def test_json_is_one_object(text: list[str], tmp_path: Path) -> None:
-    answer = acclimate(
-        "encoder", "pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "--json", "-q", *SMALL
-    )
-    found = answer.json
-    assert (found["updates"], found["encoder"]) == (12, str(tmp_path / "mine"))
-    assert found["evaluations"][-1][1] == found["held_out_loss"]
-
-
 def test_a_finished_encoder_is_not_overwritten_unasked(text: list[str], tmp_path: Path) -> None:
     command = ["encoder", "pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "-q", *SMALL]
     acclimate(*command)
     assert "already holds a finished encoder" in acclimate(*command, code=2).err
-    acclimate(*command, "--overwrite", "--seed", "2")
+    acclimate(*command, "--overwrite", "--set", "seed=2")
 
 
 def test_no_text_a_missing_file_and_a_file_as_folder_are_told(text: list[str], tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from acclimate.cli.outputs import TaggingBar, stderr_console
+from acclimate.cli.predict import tagging_bar
+from acclimate.spelling import stderr_console
 from acclimate.training.progress_bar import TrainingBar
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -71,8 +72,8 @@ def test_the_user_s_text_is_no_markup(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_the_bar_of_predict_shows_words_a_second_and_the_share_that_is_done() -> None:
     console = terminal()
-    with TaggingBar(console, total=200) as bar:
-        bar.show(50, 12_345)
+    with tagging_bar(console, total=200) as show:
+        show(50, 12_345)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert " 25%" in shown
     assert re.search(r"12,345 words, [\d,]+ a second left", shown)
@@ -80,6 +81,6 @@ def test_the_bar_of_predict_shows_words_a_second_and_the_share_that_is_done() ->
 
 def test_more_lines_than_were_expected_leave_the_bar_full() -> None:
     console = terminal()
-    with TaggingBar(console, total=10) as bar:
-        bar.show(11, 20)
+    with tagging_bar(console, total=10) as show:
+        show(11, 20)
     assert "100%" in console.file.getvalue()  # type: ignore[attr-defined]

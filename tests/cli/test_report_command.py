@@ -16,7 +16,7 @@ def test_the_page_goes_into_the_folder_of_the_run(tagger: Path) -> None:
     assert answer.out == f"report: {place}\n"
     first = place.read_bytes()
     assert first.startswith(b"<!DOCTYPE html>")
-    acclimate("report", tagger, *QUICK, "-q")
+    acclimate("report", tagger, *QUICK)
     assert place.read_bytes() == first
     place.unlink()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.cli.report import advice_sentence, verdict
+from acclimate.cli.adapt_run import advice_sentence, verdict
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.evaluation.seen import Shared
 from acclimate.runs.result import Change, Outcome, change_of

@@ -55,7 +55,7 @@ def test_compare_shows_each_source(compared: tuple[Path, Answer], files: Files, 
 
 def test_a_report_of_a_comparison_shows_each_source(compared: tuple[Path, Answer]) -> None:
     folder, _ = compared
-    acclimate("report", folder, "--set", "quick=true", "-q")
+    acclimate("report", folder, "--set", "quick=true")
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert '>source after</th><th scope="col" class="figure">news</th><th scope="col" class="figure">people<' in page
 
@@ -69,7 +69,7 @@ def test_a_report_of_a_run_shows_each_source(
     assert "Learnt as O with doubt, because not every word was searched for them: LOC, ORG in people." in answer.out
     rows = [line.split()[0] for line in answer.out.splitlines() if line.startswith("          ")]
     assert {"news", "people"} <= set(rows)
-    acclimate("report", out, "--set", "quick=true", "-q")
+    acclimate("report", out, "--set", "quick=true")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert f"{files.news} + {people},weight=2 → {files.tweets}" in page
     assert "All figures of the source news" in page
@@ -142,7 +142,7 @@ def test_augment_keeps_words_open_to_what_nobody_looked_for(files: Files, people
     names.write_text("labels:\n  PER: PER\nannotates: [PER]\n", encoding="utf-8")
     out = tmp_path / "augmented.conll"
     acclimate(
-        *("data", "augment", "--source", people, "--target", files.gold, "--out", out, "-q"),
+        *("data", "augment", "--source", people, "--target", files.gold, "--out", out),
         *("--set", f"reading.map_source={names}"),
     )
     made = read_corpus(out)

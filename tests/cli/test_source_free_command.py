@@ -44,10 +44,10 @@ def test_the_settings_of_a_run_run_it_again(words: list[object], tmp_path: Path)
 
 def test_its_report_can_be_read(words: list[object], files: Files, tmp_path: Path) -> None:
     acclimate(*words, "--target-test", files.gold, "--out", tmp_path / "a", "--quiet")
-    acclimate("report", tmp_path / "a", "--out", tmp_path / "page.html", "--quiet")
+    acclimate("report", tmp_path / "a", "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "the tagger that it started from, as it was" in page
-    acclimate("evaluate", tmp_path / "a" / "before", files.gold, "--quiet")
+    acclimate("evaluate", tmp_path / "a" / "before", files.gold)
 
 
 def test_an_interrupted_run_goes_on(words: list[object], tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_run_folder_is_named_after_both(words: list[object], tagger: Path, her
         (["--source", "news"], "starts from a trained tagger (--start", 2),
         (["--encoder", "acclimate-mini", "--encoder", "x"], "has a make of its own: leave out --encoder.", 2),
         (["--set", "tagger.head=softmax"], "has a make of its own: leave out tagger.head.", 2),
-        (["--select", "source-dev"], "There is no source", 2),
+        (["--set", "select=source-dev"], "There is no source", 2),
         (["--start", "nowhere"], "nowhere: no such folder. Expected one", 1),
         (["--start", "generl"], "Did you mean 'general'?", 1),
     ],

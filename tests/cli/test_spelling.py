@@ -25,8 +25,8 @@ def of_command(name: str) -> Callable[[str, Any], str]:
     [
         ("train_on_dev", True, "train_on_dev=True", "--set train_on_dev=true", "--set train_on_dev=true"),
         ("source_dev", None, "source_dev", "--source-dev", "--source-dev"),
-        ("select", "last", 'select="last"', "--select last", "--set select=last"),
-        ("select", ..., "select=", "--select SELECT", "--set select=SELECT"),
+        ("select", "last", 'select="last"', "--set select=last", "--set select=last"),
+        ("select", ..., "select=", "--set select=SELECT", "--set select=SELECT"),
         ("out", None, "out", "--out", "--out"),
         ("skip_bad", True, "skip_bad=True", "--set reading.skip_bad=true", "--set reading.skip_bad=true"),
     ],
@@ -49,10 +49,12 @@ def test_other_words_are_chosen_for_who_reads_them() -> None:
 
 def test_the_commands_say_it_so(files: Files, here: Path) -> None:
     words = ["adapt", "--source", files.news, "--encoder", "character-cnn-lstm"]
-    dev = ["--source-dev", files.dev, "--set", "train_on_dev=true", "--select", "source-dev"]
+    dev = ["--source-dev", files.dev, "--set", "train_on_dev=true", "--set", "select=source-dev"]
     said = acclimate(*words, *dev, code=2).err
-    assert "With --set train_on_dev=true the source dev sentences cannot choose the model: pass --select last" in said
-    assert "--target-dev" in acclimate(*words, "--select", "target-dev", code=1).err
+    assert (
+        "With --set train_on_dev=true the source dev sentences cannot choose the model: pass --set select=last" in said
+    )
+    assert "--target-dev" in acclimate(*words, "--set", "select=target-dev", code=1).err
 
 
 @pytest.mark.parametrize("size", ["--few-shot", "--sentences"])

@@ -43,7 +43,7 @@ def test_a_corpus_with_some_tags_only_is_refused_at_the_first_bare_sentence(tagg
 
 def test_labels_that_the_tagger_does_not_know_are_refused_by_name(tagger: Tagger) -> None:
     clinical = Corpus.of([Sentence(("flu",), ("B-DISEASE",))], "clinical")
-    with pytest.raises(InputError, match=r"does not know: DISEASE \(it knows LOC, ORG, PER\).*--map.*--typeless"):
+    with pytest.raises(InputError, match=r"does not know: DISEASE \(it knows LOC, ORG, PER\).*--map.*reading.typeless"):
         evaluate(tagger, clinical)
 
 

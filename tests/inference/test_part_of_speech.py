@@ -20,7 +20,6 @@ from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
 from acclimate.inference.part_of_speech import (
     UNIVERSAL,
-    AcclimatePartsOfSpeech,
     PartOfSpeechTagger,
     SpacyPartsOfSpeech,
     part_of_speech_tagger,
@@ -59,7 +58,7 @@ def test_a_folder_is_a_tagger_of_parts_of_speech(trained: Path, part_of_speech: 
 
 def test_a_tagger_of_spans_is_refused(build: Callable[..., Tagger]) -> None:
     with pytest.raises(InputError, match=r"a tagger of spans \(LOC, ORG, PER\).*trained on plain tags"):
-        AcclimatePartsOfSpeech(build(), "mine")
+        PartOfSpeechTagger(build(), "mine")
 
 
 def test_a_name_that_means_nothing_is_refused() -> None:
@@ -99,7 +98,7 @@ def test_the_commands_know_the_shipped_name(stand_in: Path, part_of_speech: Corp
     for words in (["predict", PART_OF_SPEECH], ["evaluate", PART_OF_SPEECH, "--set", "reading.labels=plain"]):
         command, name, *options = words
         by_name, by_folder = (
-            CliRunner().invoke(app, [command, tagger, str(tmp_path / "gold.conll"), *options, "--quiet"])
+            CliRunner().invoke(app, [command, tagger, str(tmp_path / "gold.conll"), *options])
             for tagger in (name, str(stand_in))
         )
         assert (by_name.exit_code, by_name.stdout) == (0, by_folder.stdout)
@@ -236,7 +235,7 @@ def test_it_tags_plain_sentences_as_anybody_would(own: PartOfSpeechTagger) -> No
 
 
 def test_it_gives_universal_tags(own: PartOfSpeechTagger) -> None:
-    assert isinstance(own, AcclimatePartsOfSpeech)
+    assert not isinstance(own, SpacyPartsOfSpeech)
     assert own.tagger.labels.names == UNIVERSAL
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import (
+    AdaptSet,
     Config,
     EncoderOption,
     Json,
@@ -18,19 +19,10 @@ from acclimate.cli.options import (
     SourceDev,
     SourceOption,
     Target,
+    TargetDev,
     TargetLabelled,
     TargetTest,
-    as_settings,
 )
-
-_SETTINGS = {
-    "pool": "pool.files",
-    "members": "committee.members",
-    "start": "tagger.start",
-    "encoder": "tagger.encoder",
-    "vectors": "tagger.lstm.vectors",
-    "map_name": "reading.map",
-}
 
 
 def adapt_command(
@@ -58,12 +50,7 @@ def adapt_command(
     out: RunFolder = None,
     source_dev: SourceDev = None,
     target_labelled: TargetLabelled = None,
-    target_dev: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CORPUS", help="Labelled; chooses the model with --select target-dev, or without a source."
-        ),
-    ] = None,
+    target_dev: TargetDev = None,
     target_test: TargetTest = None,
     start: Annotated[
         str | None,
@@ -74,20 +61,6 @@ def adapt_command(
         ),
     ] = None,
     encoder: EncoderOption = None,
-    vectors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|glove",
-            help="Word vectors for character-cnn-lstm: a text file (GloVe, word2vec, fastText), or glove (a package).",
-        ),
-    ] = None,
-    select: Annotated[
-        str | None,
-        typer.Option(
-            help="What chooses the model: source-dev, target-dev (needs labels) or last.",
-            show_default="source-dev, where it fits the recipe",
-        ),
-    ] = None,
     members: Annotated[
         int | None,
         typer.Option(
@@ -98,10 +71,7 @@ def adapt_command(
     ] = None,
     seed: SeedOption = None,
     config: Config = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A.B=C", help="One setting; `acclimate info settings` lists them."),
-    ] = None,
+    assignments: AdaptSet = None,
     map_name: Map = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
@@ -113,22 +83,16 @@ def adapt_command(
 
     With --target and no --source it adapts a trained tagger (--start) without the text that it was trained on.
 
+    --set select=target-dev has --target-dev choose the model. --set tagger.lstm.vectors=FILE reads word vectors.
+
     A few labelled target sentences alone adapt `general`. With --source, datnet, mat and acclimate learn them, too.
 
     --set train_on_dev=true also learns from --source-dev. --set watch=CORPUS records how sure the tagger gets of it.
 
     A run that was interrupted goes on when the same command is given again.
     """
-    given = as_settings(locals(), _SETTINGS)
+    given = dict(locals())
     from acclimate.cli.adapt_run import run_adapt
-    from acclimate.cli.settings import AdaptSettings
-    from acclimate.cli.task import with_first_run, with_fitting_encoder, with_own_source, with_start
-    from acclimate.recipes.catalogue import default_recipe
-    from acclimate.settings import complete, gathered
+    from acclimate.cli.task import adapt_settings
 
-    values = with_own_source(with_start(with_first_run(gathered(config, given, assignments))))
-    nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
-    if nothing_to_adapt_to:
-        values.setdefault("recipe", default_recipe(has_target=False))
-    settings = complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
-    run_adapt(settings, out, overwrite, quiet, as_json)
+    run_adapt(adapt_settings(config, given, assignments), out, overwrite, quiet, as_json)

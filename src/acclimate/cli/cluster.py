@@ -16,14 +16,11 @@ _PATIENCE = 30  # seconds to wait for a scheduler, and for its first worker
 
 
 @contextmanager
-def dask_executor(address: str | None) -> Iterator[tuple[Executor, int] | None]:
-    """The cluster's executor and how many tasks it does at once; None without an address.
+def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
+    """The cluster's executor, and how many tasks it does at once.
 
     What a worker had under way when it died, the scheduler gives to another one.
     """
-    if address is None:
-        yield None
-        return
     distributed = optional_library(
         "distributed", "--dask needs the library distributed: pip install 'acclimate[dask]'."
     )

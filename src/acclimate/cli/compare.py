@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,13 +22,10 @@ from acclimate.cli.options import (
     SourceDev,
     SourceOption,
     Target,
+    TargetDev,
     TargetLabelled,
     TargetTest,
-    as_settings,
 )
-
-if TYPE_CHECKING:
-    from acclimate.cli.settings import CompareSettings
 
 
 def compare_command(
@@ -44,17 +42,9 @@ def compare_command(
     out: RunFolder = None,
     source_dev: SourceDev = None,
     target_labelled: TargetLabelled = None,
-    target_dev: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --set select=target-dev.")
-    ] = None,
+    target_dev: TargetDev = None,
     target_test: TargetTest = None,
     encoder: EncoderOption = None,
-    share: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="Of every recipe's updates, above 0: less than 1 for a first look.", show_default="1"
-        ),
-    ] = None,
     jobs: Jobs = None,
     dask: Dask = None,
     config: Config = None,
@@ -72,51 +62,42 @@ def compare_command(
 
     Every run is a folder below DIR. An interrupted comparison goes on when the same command is given again.
 
-    More recipes or seeds may be named then.
+    More recipes or seeds may be named then. --set share=0.3 makes three tenths of the updates, for a first look.
 
     Also told: which run each selector would have chosen without target labels, and how much worse it is than the best.
     """
-    given = as_settings(locals(), {"encoder": "tagger.encoder", "map_name": "reading.map"})
-    from acclimate.cli.task import compare_settings
-    from acclimate.settings import UsageError
-
-    settings = compare_settings(config, given, assignments)
-    if jobs is not None and dask is not None:
-        raise UsageError("--jobs and --dask are two ways to share the work: give one of them.")
-    _run(settings, out, jobs, dask, quiet, as_json)
-
-
-def _run(
-    settings: CompareSettings, out: Path | None, jobs: int | None, dask: str | None, quiet: bool, as_json: bool
-) -> None:
+    given = dict(locals())
     from acclimate.cli.cluster import dask_executor
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
-    from acclimate.cli.task import name_of_task, task_to_compare
+    from acclimate.cli.task import compare_settings, name_of_task, task_to_compare
     from acclimate.comparison.compare import compare
     from acclimate.comparison.scheduler import fitting_recipes
     from acclimate.comparison.tables import render
     from acclimate.inference.loading import visible_gpus
     from acclimate.model.storage import write_checksums
     from acclimate.runs.folder import locked, require_no_run
-    from acclimate.settings import dump_yaml
+    from acclimate.settings import UsageError, dump_yaml
 
+    settings = compare_settings(config, given, assignments)
+    if jobs is not None and dask is not None:
+        raise UsageError("--jobs and --dask are two ways to share the work: give one of them.")
     console = stderr_console(quiet)
     task = task_to_compare(settings, warn)
-    recipes = settings.recipe_names or fitting_recipes(task, settings.tagger.encoder)
+    names = settings.recipe_names or fitting_recipes(task, settings.tagger.encoder)
     folder = out or Path("runs") / f"{name_of_task(settings)}-compared"
     check_folder_to_write("--out", folder, "a comparison")
     require_no_run(folder)
-    console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
+    console.print(f"{', '.join(names)}: {task.describe()}\nfolder: {folder}")
+    here = nullcontext((None, jobs or max(1, len(visible_gpus()))))
     with (
-        dask_executor(dask) as cluster,
+        dask_executor(dask) if dask is not None else here as (executor, at_once),
         locked(folder),
         resumable(folder, False),
         console.status("making runs"),
     ):
-        executor, threads = cluster or (None, 0)
         found = compare(
             task,
-            recipes,
+            names,
             settings.seed_numbers,
             folder,
             settings=settings.shared,
@@ -124,7 +105,7 @@ def _run(
             against=settings.against,
             selectors=settings.selector_names,
             rounds=settings.rounds,
-            jobs=jobs or threads or max(1, len(visible_gpus())),
+            jobs=at_once,
             executor=executor,
             tell=console.print,
         )

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from acclimate.cli.options import Json, Map, Overwrite, Quiet, ReadingSet, set_option
+from acclimate.cli.options import AugmentSet, Json, Map, Overwrite, ReadingSet
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
-    from acclimate.cli.data_settings import AugmentSettings
     from acclimate.data.corpus import Corpus
     from acclimate.data.subsets import Size
-    from acclimate.methods.augmentation.anchors import Augmentation, SideReport
+    from acclimate.methods.augmentation.anchors import Augmentation
 
-
+_EXAMPLES = 3  # new sentences of each domain that are printed
 _Seed = Annotated[int, typer.Option(help="Which sentences: the same seed gives the same ones.")]
 
 
@@ -47,27 +45,21 @@ def check_command(
         raise typer.Exit(1)
 
 
-class SchemeName(StrEnum):
-    IOB1 = "IOB1"
-    IOB2 = "IOB2"
-    BIOES = "BIOES"
-    IO = "IO"
-
-
 def convert_command(
     source: Annotated[str, typer.Argument(metavar="IN", help="What to read: a file, a folder, - or a bundled corpus.")],
     result: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - for standard output.")],
     to_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; by its name if not given.")
     ] = None,
-    scheme: Annotated[SchemeName, typer.Option(help="Tag scheme of OUT, where it has tags.")] = SchemeName.IOB2,
+    scheme: Annotated[
+        Literal["IOB1", "IOB2", "BIOES", "IO"], typer.Option(help="Tag scheme of OUT, where it has tags.")
+    ] = "IOB2",
     map_name: Map = None,
     labelled_only: Annotated[
         bool, typer.Option("--labelled-only", help="Leave out sentences that nobody has annotated.")
     ] = False,
     assignments: ReadingSet = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
 ) -> None:
     """Convert a corpus into another format.
 
@@ -78,26 +70,14 @@ def convert_command(
     from acclimate.data.problems import InputError
 
     check_place_to_write("OUT", result, overwrite, [source], to_format)
-    console = stderr_console(quiet)
     corpus = read(source, reading_of(assignments, map_name), tell=warn)
     if labelled_only:
         corpus = corpus.labelled()
         if not len(corpus):
             raise InputError("no sentence has tags, so --labelled-only leaves nothing to write.", file=source)
-    size = _written(corpus, result, to_format, scheme.value)
+    size = _written(corpus, result, to_format, scheme)
     as_brat = ", as brat" if os.path.isdir(result) else ""  # nobody may have asked for it: a folder is read as such
-    console.print(f"{source} ({corpus.notes.format}) → {result}{as_brat}: {size}")
-
-
-def _remark_on_labels(corpus: Corpus) -> str | None:
-    """What a file of the corpus cannot say."""
-    if corpus.annotates is None or not corpus.is_labelled:
-        return None
-    names = corpus.annotates
-    return (
-        f"only {', '.join(names)} were looked for in {corpus.name}, and a file cannot say so. Say it where you read "
-        f"the file: --source FILE,annotates={'+'.join(names)}, or `annotates: [{', '.join(names)}]` in a label map."
-    )
+    stderr_console().print(f"{source} ({corpus.notes.format}) → {result}{as_brat}: {size}")
 
 
 def subset_command(
@@ -109,52 +89,56 @@ def subset_command(
     seed: _Seed = 0,
     assignments: ReadingSet = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
 ) -> None:
     """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
     from acclimate.cli.outputs import check_place_to_write, stderr_console, warn
     from acclimate.cli.reading import read, reading_of
+    from acclimate.data import subsets
+    from acclimate.settings import UsageError
 
     check_place_to_write("OUT", result, overwrite, [source])
-    console = stderr_console(quiet)
-    corpus = read(source, reading_of(assignments), tell=warn)
-    taken, remark = _take(corpus, sentences, words_share, few_shot, seed)
-    console.print(f"{taken.name}: {_written(taken, result)}{remark}")
+    if sum(size is not None for size in (sentences, words_share, few_shot)) != 1:
+        raise UsageError("Say how much to take: one of --sentences, --words-share and --few-shot.")
+    corpus, remark = read(source, reading_of(assignments), tell=warn), ""
+    if sentences is not None:
+        taken = subsets.take_sentences(corpus, sentences, seed)
+    elif words_share is not None:
+        taken = subsets.take_share_of_words(corpus, words_share, seed)
+    else:
+        assert few_shot is not None
+        taken, rare = subsets.few_shot(corpus, few_shot, seed)
+        short = ", ".join(f"{label} ({count})" for label, count in rare.items())
+        remark = f"; fewer than {few_shot} examples exist of {short}" if short else ""
+    stderr_console().print(f"{taken.name}: {_written(taken, result)}{remark}")
 
 
 def _written(corpus: Corpus, result: str, to_format: str | None = None, scheme: str = "IOB2") -> str:
     """Write a corpus as a format can hold it: guesses as their likeliest tags, where there is no place for scores. Its
     size in words."""
-    from acclimate.cli.outputs import remark_on_folder, warn
+    from acclimate.cli.outputs import warn
     from acclimate.data.writing import format_to_write, write_corpus
 
-    format, remarks = format_to_write(result, to_format, corpus.is_labelled), [_remark_on_labels(corpus)]
+    format = format_to_write(result, to_format, corpus.is_labelled)
     if corpus.guess_count and format not in ("jsonl", "text"):
         what = f"{format} has no place for scores, so the likeliest tags are written"
         warn(f"{result}: {what}. Name it .jsonl to keep them.")
         corpus = corpus.likeliest()
-    remarks.insert(0, remark_on_folder(result, write_corpus(corpus, result, to_format, scheme=scheme)))
-    for remark in filter(None, remarks):
-        warn(remark)
+    write_corpus(corpus, result, to_format, scheme=scheme)
+    _warn_of_annotated(corpus)
     return f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
 
 
-def _take(
-    corpus: Corpus, sentences: int | None, words_share: float | None, few_shot: int | None, seed: int
-) -> tuple[Corpus, str]:
-    from acclimate.data import subsets
-    from acclimate.settings import UsageError
+def _warn_of_annotated(corpus: Corpus) -> None:
+    """Tell what a file of the corpus cannot say."""
+    from acclimate.cli.outputs import warn
 
-    if sum(size is not None for size in (sentences, words_share, few_shot)) != 1:
-        raise UsageError("Say how much to take: one of --sentences, --words-share and --few-shot.")
-    if sentences is not None:
-        return subsets.take_sentences(corpus, sentences, seed), ""
-    if words_share is not None:
-        return subsets.take_share_of_words(corpus, words_share, seed), ""
-    assert few_shot is not None
-    found, rare = subsets.few_shot(corpus, few_shot, seed)
-    short = ", ".join(f"{label} ({count})" for label, count in rare.items())
-    return found, f"; fewer than {few_shot} examples exist of {short}" if short else ""
+    if corpus.annotates is not None and corpus.is_labelled:
+        names = corpus.annotates
+        warn(
+            f"only {', '.join(names)} were looked for in {corpus.name}, and a file cannot say so. Say it where you "
+            f"read the file: --source FILE,annotates={'+'.join(names)}, or `annotates: [{', '.join(names)}]` in a "
+            "label map."
+        )
 
 
 def split_command(
@@ -172,7 +156,6 @@ def split_command(
     seed: _Seed = 0,
     assignments: ReadingSet = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
 ) -> None:
     """Divide a corpus, by default into train 0.8, dev 0.1 and test 0.1.
 
@@ -190,20 +173,23 @@ def split_command(
         raise UsageError("--part and --few-labels both say what the parts are: give one of them.")
     check_folder_to_write("--out", out, "a corpus in parts")
     sizes = _sizes(parts or ["train=0.8", "dev=0.1", "test=0.1"])
-    for name in sizes if few_labels is None else FEW_SHOT_PARTS:  # the usual ending, before anything is read
-        check_file_to_write("--out", out / f"{name}.conll", overwrite, [source])
-    console = stderr_console(quiet)
-    whole = read(source, reading_of(assignments), tell=warn)
+    names = tuple(sizes) if few_labels is None else FEW_SHOT_PARTS
+
+    def check_parts(ending: str) -> None:
+        for name in names:
+            check_file_to_write("--out", out / f"{name}.{ending}", overwrite, [source])
+
+    check_parts("conll")  # the usual ending, before anything is read
+    whole, ending = read(source, reading_of(assignments), tell=warn), "conll"
+    if whole.guess_count:
+        ending = "jsonl"  # which keeps the scores
+        check_parts(ending)
     divided = split(whole, sizes, seed) if few_labels is None else few_shot_split(whole, few_labels, seed=seed)
-    ending = "jsonl" if whole.guess_count else "conll"  # which keeps the scores
-    for name in divided if whole.guess_count else ():
-        check_file_to_write("--out", out / f"{name}.jsonl", overwrite, [source])
     out.mkdir(parents=True, exist_ok=True)
     for name, corpus in divided.items():
         write_corpus(corpus, out / f"{name}.{ending}")
-        console.print(f"{out / name}.{ending}: {count(len(corpus), 'sentence')}")
-    if unsaid := _remark_on_labels(whole):
-        warn(unsaid)
+        stderr_console().print(f"{out / name}.{ending}: {count(len(corpus), 'sentence')}")
+    _warn_of_annotated(whole)
 
 
 def _sizes(parts: list[str]) -> dict[str, Size]:
@@ -227,10 +213,8 @@ def augment_command(
     source: Annotated[str, typer.Option(metavar="CORPUS", help="Labelled sentences of the source domain.")],
     target: Annotated[str, typer.Option(metavar="CORPUS", help="The few labelled sentences of the target domain.")],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write; the format by its name. - prints.")],
-    assignments: Annotated[list[str] | None, set_option("augment")] = None,
+    assignments: AugmentSet = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Make more labelled sentences: replace entities by others of the same type, from the other domain.
 
@@ -238,14 +222,17 @@ def augment_command(
 
     FILE holds the new sentences only; train on them together with the old ones.
     """
-    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
-
-    settings = _settings_of(out, as_json, assignments)
-    check_place_to_write("--out", out, overwrite, [source, target], settings.format, has_tags=True)
-    from acclimate.cli.reading import read
+    from acclimate.cli.data_settings import AugmentSettings
+    from acclimate.cli.outputs import check_place_to_write, warn
+    from acclimate.cli.reading import read, settings_of
     from acclimate.data.writing import write_corpus
     from acclimate.methods.augmentation.anchors import augment_with_anchors
+    from acclimate.settings import UsageError
 
+    settings = settings_of(AugmentSettings, assignments)
+    if settings.ratio is not None and "source_sentences" in settings.model_fields_set:
+        raise UsageError("source_sentences and ratio both say how many source sentences to use: give one of them.")
+    check_place_to_write("--out", out, overwrite, [source, target], settings.format, has_tags=True)
     made = augment_with_anchors(
         read(source, settings.reading.of_source(), tell=warn),
         read(target, settings.reading.of_target(), tell=warn),
@@ -256,49 +243,20 @@ def augment_command(
         all_entities=settings.all_entities,
         seed=settings.seed,
     )
-    written = write_corpus(made.corpus, out, settings.format, scheme=settings.scheme)
-    for remark in filter(None, [*made.remarks(), remark_on_folder(out, written)]):
+    write_corpus(made.corpus, out, settings.format, scheme=settings.scheme)
+    for remark in made.remarks():
         warn(remark)
-    shown = _examples(made, settings.examples)
-    if as_json:
-        typer.echo(json.dumps({"out": out, **made.as_dict(), "examples": shown}, ensure_ascii=False))
-        return
-    console = stderr_console(quiet)
-    for line in [*_account(made, out), *(f"  {line}" for line in shown)]:
-        # the sentences themselves may be on stdout
-        console.print(line) if out == "-" else typer.echo(line)
-
-
-def _settings_of(out: str, as_json: bool, assignments: list[str] | None) -> AugmentSettings:
-    from acclimate.cli.data_settings import AugmentSettings
-    from acclimate.cli.reading import settings_of
-    from acclimate.settings import UsageError
-
-    settings = settings_of(AugmentSettings, assignments)
-    if settings.ratio is not None and "source_sentences" in settings.model_fields_set:
-        raise UsageError("source_sentences and ratio both say how many source sentences to use: give one of them.")
-    if out == "-" and as_json:
-        raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
-    return settings
+    typer.echo("\n".join(_account(made, out)), err=out == "-")
 
 
 def _account(made: Augmentation, out: str) -> list[str]:
-
+    """What was made, with some examples of each domain, each from another sentence."""
     lines = [f"{out}: {count(len(made.variants), 'new sentence')}, seed {made.seed}"]
-    sides = {"target": made.target, "source": made.source}
-    return [*lines, *(_line(side, report) for side, report in sides.items() if report.variants_each)]
-
-
-def _line(side: str, report: SideReport) -> str:
-    replaced = ", ".join(f"{label} {count:,}" for label, count in report.replaced.items()) or "none"
-    used = f"{report.used:,} of {report.sentences:,} sentences, {report.variants_each} variants each"
-    return f"{side}: {report.made:,} from {used}; entities replaced: {replaced}"
-
-
-def _examples(made: Augmentation, most: int) -> list[str]:
-    """Some of each domain, each from another sentence."""
-    lines = []
-    for side in ("target", "source"):
-        first = {variant.original.words: variant for variant in reversed(made.variants) if variant.side == side}
-        lines += [f"{side}: {variant}" for variant in list(first.values())[::-1][:most]]
+    for side, report in (("target", made.target), ("source", made.source)):
+        if report.variants_each:
+            replaced = ", ".join(f"{label} {count:,}" for label, count in report.replaced.items()) or "none"
+            used = f"{report.used:,} of {report.sentences:,} sentences, {report.variants_each} variants each"
+            lines.append(f"{side}: {report.made:,} from {used}; entities replaced: {replaced}")
+            variants = {one.original.words: one for one in made.variants if one.side == side}
+            lines += [f"  {variant}" for variant in list(variants.values())[:_EXAMPLES]]
     return lines

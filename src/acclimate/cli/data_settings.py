@@ -43,8 +43,6 @@ class AugmentSettings(Settings):
     """Format of the output file; null: by its name."""
     scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] = "IOB2"
     """Tag scheme of the output file, for formats that store tags."""
-    examples: int = Field(3, ge=0)
-    """Number of new sentences to print from each domain."""
     reading: PairReadingSettings = PairReadingSettings()
     """How files are read."""
 
@@ -85,8 +83,6 @@ class WeakLabelSettings(Settings):
     """File with names that are never matched, one per line; null: none."""
     abbreviations: bool = True
     """Also label abbreviations that the text itself defines, as in: polyposis (FAP)."""
-    most: int = Field(10, ge=0)
-    """Number of frequent names and of conflicts to print."""
     reading: ReadingSettings = ReadingSettings()
     """How texts are read; a label map renames the gold labels."""
 
@@ -108,8 +104,6 @@ class CollocationSettings(Settings):
     """Estimate probabilities relative to all n-grams of the same length (length) or to all words (words)."""
     lower_case: bool = False
     """Ignore case: count `The` and `the` as the same word."""
-    most: int = Field(5, ge=0)
-    """Number of collocations of each length to print."""
     reading: ReadingSettings = ReadingSettings()
     """How texts are read."""
 

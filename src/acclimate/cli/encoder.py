@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable
 from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from acclimate.cli.options import Config, Json, Quiet, RunOverwrite, SeedOption, as_settings, set_option
+from acclimate.cli.options import Config, DomainTuneSet, PretrainSet, Quiet, RunOverwrite
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.runs.domain_tune import DomainTuned
     from acclimate.runs.pretrain import Pretrained
+
+Done = TypeVar("Done")
 
 
 def pretrain_command(
@@ -28,17 +29,14 @@ def pretrain_command(
         str | None,
         typer.Option(metavar="DIR", help="Go on from this encoder, with its tokenizer and sizes, not from nothing."),
     ] = None,
-    updates: Annotated[
-        int | None, typer.Option(help="Moves of the optimizer.", show_default="20 passes over the text")
-    ] = None,
-    seed: SeedOption = None,
     config: Config = None,
-    assignments: Annotated[list[str] | None, set_option("pretrain")] = None,
+    assignments: PretrainSet = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Train a tokenizer and a masked language model from nothing on your own text.
+
+    It makes 20 passes over the text (--set training.updates=N: so many updates).
 
     The result is a folder that `acclimate adapt --encoder DIR` and plain `transformers` open.
 
@@ -46,17 +44,13 @@ def pretrain_command(
 
     With several GPUs: torchrun --nproc-per-node 4 -m acclimate encoder pretrain …
     """
-    given = as_settings(locals(), {"updates": "training.updates"})
+    given = {"text": text or None, "start": start}
     from acclimate.runs.pretrain import PretrainSettings, pretrain
     from acclimate.settings import complete, gathered
     from acclimate.training.progress_bar import PretrainingBar
 
     settings = complete(PretrainSettings, gathered(config, given, assignments), where=str(config or "pretrain"))
-
-    def train(bar: Any, tell: Callable[[str], Any]) -> Pretrained:
-        return pretrain(settings, out, bar, tell, overwrite)
-
-    _train(train, PretrainingBar, _pretrained_lines, "encoder", out, overwrite, quiet, as_json)
+    _train(pretrain, settings, PretrainingBar, _pretrained_lines, out, overwrite, quiet)
 
 
 def domain_tune_command(
@@ -81,10 +75,9 @@ def domain_tune_command(
         str | None, typer.Option(help="A masked language model, by name or folder.", show_default="acclimate-mini")
     ] = None,
     config: Config = None,
-    assignments: Annotated[list[str] | None, set_option("domain-tune")] = None,
+    assignments: DomainTuneSet = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Go on with the masked-language-model training of an encoder on text of your domain.
 
@@ -98,28 +91,23 @@ def domain_tune_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
-    given = as_settings(locals())
+    given = {"text": text or None, "source": source, "masking": masking, "encoder": encoder}
     from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
     from acclimate.settings import complete, gathered
     from acclimate.training.progress_bar import TrainingBar
 
     settings = complete(DomainTuneSettings, gathered(config, given, assignments), where=str(config or "domain-tune"))
-
-    def train(bar: Any, tell: Callable[[str], Any]) -> DomainTuned:
-        return domain_tune(settings, out, bar, tell, overwrite)
-
-    _train(train, TrainingBar, _tuned_lines, "out", out, overwrite, quiet, as_json)
+    _train(domain_tune, settings, TrainingBar, _tuned_lines, out, overwrite, quiet)
 
 
 def _train(
-    train: Callable[[Any, Callable[[str], Any]], Any],
+    train: Callable[[Any, Path, Any, Callable[[str], Any], bool], Done],
+    settings: Any,
     bar_kind: Callable[[Any], Any],
-    lines: Callable[[Any, Path], list[str]],
-    name_of_folder: str,
+    lines: Callable[[Done, Path], list[str]],
     out: Path,
     overwrite: bool,
     quiet: bool,
-    as_json: bool,
 ) -> None:
     """Train under a progress bar, and print the result."""
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console
@@ -128,14 +116,12 @@ def _train(
     check_folder_to_write("--out", out, "an encoder")
     console = stderr_console(quiet or not is_main_process())
     with resumable(out, overwrite), bar_kind(console) as bar:
-        done = train(bar, console.print)
+        done = train(settings, out, bar, console.print, overwrite)
     if is_main_process():
-        shown = "\n".join([*lines(done, out), f"use it: acclimate adapt --encoder {shlex.quote(str(out))}"])
-        typer.echo(json.dumps({name_of_folder: str(out), **done.as_dict()}) if as_json else shown)
+        typer.echo("\n".join([*lines(done, out), f"use it: acclimate adapt --encoder {shlex.quote(str(out))}"]))
 
 
 def _pretrained_lines(done: Pretrained, out: Path) -> list[str]:
-
     lines = [
         f"encoder: {out} ({done.parameters:,} parameters, {done.vocabulary:,} word pieces)",
         f"read {done.pieces_seen:,} pieces in {count(done.updates, 'update')}, {done.seconds:,.0f} s "
@@ -150,7 +136,6 @@ def _pretrained_lines(done: Pretrained, out: Path) -> list[str]:
 
 
 def _tuned_lines(done: DomainTuned, out: Path) -> list[str]:
-
     lines = [
         f"encoder: {out} ({done.encoder}, tuned on {count(done.sentences, 'sentence')})",
         f"masking {done.masking}: {count(done.updates, 'update')} in {done.seconds:,.0f} s "

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from acclimate.cli.options import Json, Quiet, RunOverwrite, SeedOption, TaggerFolder, set_option
+from acclimate.cli.options import CompressSet, Quiet, RunOverwrite, TaggerFolder
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -19,20 +17,15 @@ if TYPE_CHECKING:
     from acclimate.cli.settings import CompressSettings
     from acclimate.data.corpus import Corpus
 
-
 _AT_ONCE = 1 << 16  # words that are read at a time
-
-
-class Form(StrEnum):
-    onnx = "onnx"
-    transformers = "transformers"
+Form = Literal["onnx", "transformers"]
 
 
 def export_command(
     tagger_folder: TaggerFolder,
     to: Annotated[
         Form, typer.Option("--to", help="onnx: a compact tagger, without torch; transformers: for pipelines.")
-    ] = Form.onnx,
+    ] = "onnx",
     int8: Annotated[bool, typer.Option("--int8", help="Weights in 8 bits: smaller and faster.")] = False,
     out: Annotated[
         Path | None,
@@ -58,11 +51,15 @@ def export_command(
     """
     from acclimate.cli.outputs import check_folder_to_write
     from acclimate.cli.reading import read
+    from acclimate.inference.compact import version_of
+    from acclimate.inference.export import export_onnx
+    from acclimate.inference.export_transformers import export_transformers
     from acclimate.inference.loading import tagger_in
     from acclimate.model.storage import MANIFEST
+    from acclimate.model.tagger import Tagger
     from acclimate.settings import UsageError
 
-    if int8 and to is not Form.onnx:
+    if int8 and to != "onnx":
         raise UsageError("--int8 is for --to onnx: leave it out.")
     folder = tagger_in(tagger_folder)
     place = out or _usual_place(tagger_folder, folder, to, int8)
@@ -71,7 +68,12 @@ def export_command(
     if place.is_dir() and any(place.iterdir()) and not is_replaced:
         raise UsageError(f"{place} is there already. Name another --out, or remove it.")
     compared = text_of_run(folder) if text is None else read(text)
-    parity = _write(folder, place, compared, to, int8)
+    tagger = Tagger.load(folder)
+    parity: object
+    if to == "onnx":
+        parity = export_onnx(tagger, place, compared, int8=int8, card=tagger.card, original=version_of(folder))
+    else:
+        parity = export_transformers(tagger, place, compared, card=tagger.card)
     size = sum(file.stat().st_size for file in place.iterdir()) / 1e6
     typer.echo(f"{place}: {size:.0f} MB, {parity}")
 
@@ -81,21 +83,9 @@ def _usual_place(named: str, folder: Path, to: Form, int8: bool) -> Path:
     from acclimate.layout import COMPACT_FORM
     from acclimate.model.shipped import SHIPPED_TAGGERS
 
-    if named in SHIPPED_TAGGERS or to is not Form.onnx:
-        return Path(f"{named.rstrip('/')}-{to.value}{'-int8' if int8 else ''}")
+    if named in SHIPPED_TAGGERS or to != "onnx":
+        return Path(f"{named.rstrip('/')}-{to}{'-int8' if int8 else ''}")
     return folder / COMPACT_FORM
-
-
-def _write(folder: Path, place: Path, compared: Corpus, to: Form, int8: bool) -> object:
-    from acclimate.inference.compact import version_of
-    from acclimate.inference.export import export_onnx
-    from acclimate.inference.export_transformers import export_transformers
-    from acclimate.model.tagger import Tagger
-
-    tagger = Tagger.load(folder)
-    if to is Form.transformers:
-        return export_transformers(tagger, place, compared, card=tagger.card)
-    return export_onnx(tagger, place, compared, int8=int8, card=tagger.card, original=version_of(folder))
 
 
 def text_of_run(folder: Path) -> Corpus:
@@ -103,35 +93,25 @@ def text_of_run(folder: Path) -> Corpus:
     from acclimate.cli.reading import read
     from acclimate.settings import UsageError
 
-    run = _corpora_of_run(folder)
-    name = next((run[part][0] for part in ("target", "text", "source") if run.get(part)), "news/dev")
+    run, reading = _corpora_of_run(folder)
+    name = next((run[part][0] for part in ("target", "text", "source") if run[part]), "news/dev")
     try:
-        return read(name, _reading_of_run(folder))
+        return read(name, reading)
     except (OSError, ValueError) as failure:
         raise UsageError(f"the run's own text cannot be read ({failure}). Give --text CORPUS to compare on.") from None
 
 
-def _corpora_of_run(folder: Path) -> dict[str, list[str]]:
-    """The places of a run's corpora, by their part."""
-    from acclimate.cli.reading import place_of
-    from acclimate.settings import load_yaml
-
-    file = folder / "settings.yaml"
-    settings = load_yaml(file) if file.is_file() else {}
-    parts = ("target", "target_labelled", "target_test", "source", "text", "test")
-    named = {part: settings.get(part) or [] for part in parts}
-    return {part: [place_of(each) for each in ([one] if isinstance(one, str) else one)] for part, one in named.items()}
-
-
-def _reading_of_run(folder: Path) -> ReadingSettings:
-    """How a run read its target, without the map of labels."""
-    from acclimate.cli.reading import PairReadingSettings
+def _corpora_of_run(folder: Path) -> tuple[dict[str, list[str]], ReadingSettings]:
+    """The places of a run's corpora by their part, and how it read its target, without the map of labels."""
+    from acclimate.cli.reading import PairReadingSettings, place_of, specs_of
     from acclimate.settings import complete, load_yaml
 
     file = folder / "settings.yaml"
     settings = load_yaml(file) if file.is_file() else {}
+    parts = ("target", "target_labelled", "target_test", "source", "text", "test")
+    places = {part: [place_of(spec) for spec in specs_of(settings.get(part))] for part in parts}
     reading = complete(PairReadingSettings, settings.get("reading", {}), where="reading").of_target()
-    return reading.model_copy(update={"map": None})
+    return places, reading.model_copy(update={"map": None})
 
 
 def compress_command(
@@ -154,11 +134,9 @@ def compress_command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the student goes.", show_default="TAGGER-4-layers")
     ] = None,
-    seed: SeedOption = None,
-    assignments: Annotated[list[str] | None, set_option("compress")] = None,
+    assignments: CompressSet = None,
     overwrite: RunOverwrite = False,
     quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Make a smaller tagger: a student with fewer layers, which learns the tagger's answers on text.
 
@@ -166,7 +144,7 @@ def compress_command(
 
     The student is a tagger like any other. A run that was interrupted goes on when the same command is given again.
     """
-    given = {"tagger": tagger_folder, "layers": layers, "text": text, "test": test, "seed": seed}
+    given = {"tagger": tagger_folder, "layers": layers, "text": text, "test": test}
     from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console
     from acclimate.cli.settings import CompressSettings
     from acclimate.inference.loading import tagger_in
@@ -197,22 +175,21 @@ def compress_command(
             watcher=bar,
             documents={"settings.yaml": dump_yaml(settings)},
         )
-    shown = f"{done}\nuse it: acclimate predict {place} TEXT"
-    typer.echo(json.dumps({"tagger": str(place), **done.as_dict()}) if as_json else shown)
+    typer.echo(f"{done}\nuse it: acclimate predict {place} TEXT")
 
 
 def _with_corpora(settings: CompressSettings, folder: Path) -> CompressSettings:
     """The settings with the corpora of the tagger's run, where none are named."""
     from acclimate.settings import UsageError
 
-    run = _corpora_of_run(folder)
+    run, reading = _corpora_of_run(folder)
     own = tuple(dict.fromkeys(run["target"] + run["target_labelled"] + run["source"] + run["text"]))
     text = settings.text or own
     if not text:
         raise UsageError(f"{settings.tagger} does not say which text it was made for. Name some: --text CORPUS...")
     test = settings.test or next(iter(run["target_test"] + run["test"]), None)
-    reading = settings.reading if settings.text else _reading_of_run(folder)
-    return settings.model_copy(update={"text": text, "test": test, "reading": reading})
+    own_reading = {} if settings.text else {"reading": reading}
+    return settings.model_copy(update={"text": text, "test": test, **own_reading})
 
 
 def _lessons(settings: CompressSettings, tell: Callable[[str], None]) -> tuple[Corpus, Corpus | None]:

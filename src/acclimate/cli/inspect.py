@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Quiet, set_option
+from acclimate.cli.options import InspectSet, Json
 
 if TYPE_CHECKING:
     from acclimate.cli.reading import ReadingSettings
@@ -33,8 +33,7 @@ def inspect_command(
     encoder: Annotated[
         str, typer.Option(help="What reads both: acclimate-mini, or a Hugging Face model by name or folder.")
     ] = "acclimate-mini",
-    assignments: Annotated[list[str] | None, set_option("inspect")] = None,
-    quiet: Quiet = False,
+    assignments: InspectSet = None,
     as_json: Json = False,
 ) -> None:
     """Compare source and target before you train: how they differ, which labels are rare, and what to try.
@@ -46,21 +45,20 @@ def inspect_command(
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, render
     from acclimate.cli.data_settings import InspectSettings
-    from acclimate.cli.outputs import sentence_bar, stderr_console, warn
+    from acclimate.cli.outputs import stderr_console, warn
     from acclimate.cli.reading import read, read_source, settings_of
 
     *source, target = _source_and_target(corpora or [])
     settings = settings_of(InspectSettings, assignments)
     of_target = settings.reading.of_target()
-    console = stderr_console(quiet)
+    console = stderr_console()
     with console.status("reading the corpora"):
         labelled = read_source(source, settings.reading.of_source(), warn)
         few = None if target_labelled is None else read(target_labelled, of_target, tell=warn)
         # the map renames gold labels once: of the labelled sentences if there are some
         text_reading = of_target if few is None else of_target.model_copy(update={"map": None})
         text, is_cut = _open_target(target, text_reading)
-    with sentence_bar(console, f"{encoder} reads") as bar:
-        task = bar.add_task("", total=None)
+    with console.status(f"{encoder} reads both"):
         found = inspect_corpora(
             labelled,
             text,
@@ -69,7 +67,6 @@ def inspect_command(
             encoder=encoder,
             is_cut=is_cut,
             seed=settings.seed,
-            progress=lambda done, of: bar.update(task, completed=done, total=of),
         )
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else render(found))
 
@@ -86,25 +83,18 @@ def _source_and_target(names: list[str]) -> list[str]:
 def _open_target(name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
     """The target as `adapt` reads it, a bundled one with its unlabelled part; and whether only a part was read."""
     from acclimate.cli.outputs import warn
-    from acclimate.cli.reading import is_bundled, is_raw_text, read
+    from acclimate.cli.reading import is_bundled, is_raw_text, open_raw_text, read, warn_of_long_lines
+    from acclimate.data.corpus import Corpus, Sentence
+    from acclimate.data.problems import InputError
 
     if is_bundled(name):
         corpus = read(name, reading)
         return (corpus if "/" in name else (corpus + read(f"{name}/unlabelled")).renamed(name)), False
-    if Path(name).is_file() and is_raw_text(name, reading):
-        return _beginning(name, reading)
-    return read(name, reading, tell=warn), False
-
-
-def _beginning(file: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
-    from acclimate.cli.reading import warn_of_long_lines
-    from acclimate.data.corpus import Corpus, Sentence
-    from acclimate.data.problems import InputError
-    from acclimate.data.selection.text_files import RawText
-
-    stream = RawText(file, "blanks" if reading.pre_split else "words", reading.paragraphs)
+    if not (Path(name).is_file() and is_raw_text(name, reading)):
+        return read(name, reading, tell=warn), False
+    stream = open_raw_text(name, reading)
     rows = list(islice(stream.words(), MOST_READ + 1))
     warn_of_long_lines(stream.lines_too_long)
     if not rows:
-        raise InputError("there are no words in it.", file=file)
-    return Corpus.of((Sentence(tuple(row)) for row in rows[:MOST_READ]), file), len(rows) > MOST_READ
+        raise InputError("there are no words in it.", file=name)
+    return Corpus.of((Sentence(tuple(row)) for row in rows[:MOST_READ]), name), len(rows) > MOST_READ

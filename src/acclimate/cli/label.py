@@ -1,15 +1,18 @@
-"""`acclimate label` and `acclimate data suggest`: which sentences to label, and labelling them."""
+"""`acclimate label` and `acclimate data suggest`: which sentences to label, and labelling them on a page."""
 
 from __future__ import annotations
 
-import json
+import gc
+import sys
+import threading
+import webbrowser
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Host, Json, Overwrite, Port, set_option
+from acclimate.cli.options import Host, LabelSet, Overwrite, Port, SuggestSet
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -17,19 +20,8 @@ if TYPE_CHECKING:
 
     from acclimate.cli.data_settings import LabelSettings
     from acclimate.labelling.session import Session
+    from acclimate.labelling.settings import SessionSettings
     from acclimate.labelling.simulate import Point
-
-Start = Annotated[
-    str, typer.Option(metavar="TAGGER", help="The tagger that suggests and learns: a folder, or a shipped one by name.")
-]
-Acquisition = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="What comes first: random, entities, uncertainty, committee, rare-types, density or typical.",
-        show_default="uncertainty, after a first batch by entities",
-    ),
-]
 
 
 def label_command(
@@ -53,15 +45,15 @@ def label_command(
     export: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Write the page as one HTML file that needs no server.")
     ] = None,
-    acquisition: Acquisition = None,
     host: Host = "127.0.0.1",
     port: Port = 8100,
-    assignments: Annotated[list[str] | None, set_option("label")] = None,
-    as_json: Json = False,
+    assignments: LabelSet = None,
 ) -> None:
     """Label sentences of your text on a local page, those first that teach the tagger most; it learns while you label.
 
     Example: acclimate label tweets.txt --start runs/a --out labelled
+
+    Sentences about which the tagger is uncertain come first; --set acquisition.name=NAME chooses in another way.
 
     A random fifth of the sentences is held back: these are never learnt, and give an honest F1.
     """
@@ -69,41 +61,23 @@ def label_command(
     from acclimate.cli.reading import settings_of
     from acclimate.settings import UsageError
 
-    settings = settings_of(LabelSettings, assignments, {"acquisition.name": acquisition})
+    settings = settings_of(LabelSettings, assignments)
     names = tuple(name.strip() for name in labels.split(",") if name.strip()) if labels else ()
-    if simulate is None:
-        _on_a_page(partial(session_at, out, text, start, names, settings), settings, export, host, port)
-        return
-    if export is not None or settings.take is not None:
-        raise UsageError("--simulate goes without --export and --set take=FILE: nobody labels on a page.")
-    if text is not None:
-        raise UsageError("With --simulate the sentences of GOLD are labelled: leave TEXT out.")
-    points = _simulated(simulate, start, names, out, settings)
-    if as_json:
-        typer.echo(json.dumps({"out": str(out), "points": [point.as_dict() for point in points]}))
+    begin = partial(session_at, out, text, start, names, settings)
+    if simulate is not None:
+        if export is not None or settings.take is not None:
+            raise UsageError("--simulate goes without --export and --set take=FILE: nobody labels on a page.")
+        if text is not None:
+            raise UsageError("With --simulate the sentences of GOLD are labelled: leave TEXT out.")
+        _simulate(simulate, start, names, out, settings)
+    elif export is None and settings.take is None:
+        _serve_page(begin, host, port, settings)
     else:
-        typer.echo(_table(points))
-        typer.echo(_verdict(points))
-        typer.echo(f"use it: acclimate adapt --target-labelled {out} --target-test {out / 'held-back'}")
-
-
-def _on_a_page(
-    begin: Callable[[], Session],
-    settings: LabelSettings,
-    export: Path | None,
-    host: str,
-    port: int,
-) -> None:
-    from acclimate.cli.label_page import serve_page, take_answers, write_page
-
-    if export is None and settings.take is None:
-        serve_page(begin, host, port, settings)
-        return
-    with begin() as session:
-        if settings.take is not None:
-            take_answers(session, settings.take)
-        if export is not None:
-            write_page(session, export, settings.sentences)
+        with begin() as session:
+            if settings.take is not None:
+                _take_answers(session, settings.take)
+            if export is not None:
+                _write_page(session, export, settings.sentences)
 
 
 def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], settings: LabelSettings) -> Session:
@@ -113,7 +87,6 @@ def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], s
     from acclimate.data.readers.labelling import is_session
     from acclimate.labelling.rounds import start_tagger
     from acclimate.labelling.session import NO_START, Session
-    from acclimate.labelling.settings import SessionSettings
     from acclimate.settings import UsageError
 
     if is_session(out):
@@ -122,25 +95,31 @@ def session_at(out: Path, text: str | None, start: str, labels: Sequence[str], s
     if text is None:
         raise UsageError(f"{out} holds no session yet: name the TEXT to label.")
     names = tuple(labels) or (() if start == NO_START else start_tagger(start).labels.names)
-    own = SessionSettings(**{name: getattr(settings, name) for name in SessionSettings.model_fields})
-    return Session.begin(out, read(text, settings.reading, tell=warn), own, start=start, labels=names, warn=warn)
+    corpus, own = read(text, settings.reading, tell=warn), _session_settings(settings)
+    return Session.begin(out, corpus, own, start=start, labels=names, warn=warn)
 
 
-def _simulated(gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings) -> list[Point]:
+def _session_settings(settings: LabelSettings) -> SessionSettings:
+    from acclimate.labelling.settings import SessionSettings
+
+    return SessionSettings(**{name: getattr(settings, name) for name in SessionSettings.model_fields})
+
+
+def _simulate(gold: str, start: str, labels: Sequence[str], out: Path, settings: LabelSettings) -> None:
+    """Let gold tags answer, and print how the tagger gets better."""
     from acclimate.cli.outputs import check_folder_to_write, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.inference.loading import tagger_in
     from acclimate.labelling.session import NO_START
-    from acclimate.labelling.settings import SessionSettings
     from acclimate.labelling.simulate import simulate
 
     check_folder_to_write("--out", out, "a session")
     if start != NO_START:
         tagger_in(start)  # refuses what is no tagger
-    return simulate(
+    points = simulate(
         out,
         read(gold, settings.reading, tell=warn),
-        SessionSettings(**{name: getattr(settings, name) for name in SessionSettings.model_fields}),
+        _session_settings(settings),
         start=start,
         labels=labels,
         test=None if settings.test is None else read(settings.test, settings.reading, tell=warn),
@@ -148,6 +127,8 @@ def _simulated(gold: str, start: str, labels: Sequence[str], out: Path, settings
         answers=settings.answers,
         tell=stderr_console().print,
     )
+    typer.echo(_table(points))
+    typer.echo(f"use it: acclimate adapt --target-labelled {out} --target-test {out / 'held-back'}")
 
 
 def _table(points: Sequence[Point]) -> str:
@@ -160,27 +141,98 @@ def _table(points: Sequence[Point]) -> str:
     for one in points:
         counts = (f"{number:,}" for number in (one.sentences, one.words, one.spans))
         rows.append((*counts, percent(one.f1), percent(one.held_back), f"{one.seconds:.0f}"))
-    return "\n".join(align(rows, words=0))
-
-
-def _verdict(points: Sequence[Point]) -> str:
     first, last = points[0], points[-1]
-    scores = ""
-    if first.f1 is not None and last.f1 is not None:
-        scores = f": F1 {100 * first.f1:.2f} before, {100 * last.f1:.2f} after"
+    scores = "" if first.f1 is None or last.f1 is None else f": F1 {percent(first.f1)} before, {percent(last.f1)} after"
     minutes = sum(point.seconds for point in points) / 60
-    return f"{count(last.sentences, 'sentence')} labelled, {minutes:.1f} minutes of learning{scores}"
+    verdict = f"{count(last.sentences, 'sentence')} labelled, {minutes:.1f} minutes of learning{scores}"
+    return "\n".join([*align(rows, words=0), verdict])
+
+
+def _serve_page(begin: Callable[[], Session], host: str, port: int, settings: LabelSettings) -> None:
+    """Serve the page until Ctrl-C. `begin` opens the session, once it is known that the port is free."""
+    from acclimate.cli.serve import require_server
+
+    require_server("the page")
+    from acclimate.cli.outputs import warn
+    from acclimate.labelling.desk import Desk, build_app
+    from acclimate.serving.server import TOKEN, bind, hosts_of, is_local, serve, token_of, url_of
+
+    token = token_of(settings.serve)
+    made = bind(host, port)
+    with made, begin() as session:
+        url = url_of(made)
+        if token is None and not is_local(made):
+            warn(f"Everybody who reaches {url} can read and label this text: set {TOKEN} to ask for a token.")
+        desk = Desk(session, settings.serve)
+
+        def announce() -> None:
+            gc.freeze()  # sentences stay: looking through them for garbage would hold up an answer for a second
+            typer.echo(f"{url} shows the page for {session.folder}. Ctrl-C ends it; every answer is saved at once.")
+            sys.stdout.flush()
+            if opens_browser(settings.browser, is_local(made)):
+                threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+        serve(desk, build_app(desk, hosts_of(made, host, settings.serve), token), made, announce)
+        typer.echo(farewell(session))
+
+
+def opens_browser(wish: str, is_local: bool) -> bool:
+    """Whether to open the page: as the settings say, or where somebody sits at a terminal of this machine."""
+    return wish == "always" or (wish == "auto" and is_local and sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def farewell(session: Session) -> str:
+    """How far it is, how to go on, and what uses the labels."""
+    progress, out = session.progress(), session.folder
+    done = f"{count(progress.done, 'sentence')} done, {progress.held_back:,} of them held back"
+    use = f"acclimate adapt --target-labelled {out}"
+    lines = [f"{done}; {progress.seconds / 60:.0f} minutes.", f"go on:  acclimate label --out {out}"]
+    if progress.held_back:
+        use += f" --target-test {out / 'held-back'}"
+    return "\n".join([*lines, f"use it: {use}"] if progress.done + progress.part else lines)
+
+
+def _write_page(session: Session, file: Path, sentences: int) -> None:
+    """Write the page with the next sentences in it."""
+    from acclimate.cli.outputs import check_file_to_write
+    from acclimate.labelling.export import exported
+    from acclimate.settings import UsageError
+
+    if file.exists():
+        raise UsageError(f"--export {file} is there already. Name another place, or remove it first.")
+    check_file_to_write("--export", file, overwrite=True)
+    written = exported(session, file, sentences)
+    typer.echo(
+        f"{file}: {count(written, 'sentence')} to label in any browser, without a server. What comes back from it:\n"
+        f"  acclimate label --out {session.folder} --set take=FILE\n"
+        f"  acclimate data convert FILE labelled.conll"
+    )
+
+
+def _take_answers(session: Session, file: Path) -> None:
+    """Put the answers of a page without a server into the session."""
+    from acclimate.cli.outputs import warn
+    from acclimate.labelling.export import imported
+
+    taken = imported(session, file)
+    typer.echo(f"{file}: {count(taken.new, 'answer')} by {', '.join(taken.annotators) or 'nobody'} taken.")
+    if taken.known:
+        warn(f"{count(taken.known, 'answer')} stood here already.")
+    if taken.kept:
+        warn(f"{count(taken.kept, 'answer')} differ from what the same person answered here, which was kept.")
 
 
 def suggest_command(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Text or a corpus, whose tags are dropped.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write, in the format of its name or of --to.")],
-    start: Start = "general",
+    start: Annotated[
+        str, typer.Option(metavar="TAGGER", help="The tagger that suggests: a folder, or a shipped one by name.")
+    ] = "general",
     top: Annotated[int, typer.Option(min=1, help="How many sentences to choose.")] = 100,
     to: Annotated[
         str | None, typer.Option(metavar="FORMAT", help="doccano, label_studio, prodigy, or any that convert writes.")
     ] = None,
-    assignments: Annotated[list[str] | None, set_option("suggest")] = None,
+    assignments: SuggestSet = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Choose the sentences of a text that are worth labelling, with the tagger's suggestions, for another tool.

@@ -29,15 +29,12 @@ def info_command(context: typer.Context) -> None:
     from acclimate.data.reading import BUNDLED
     from acclimate.recipes.catalogue import RECIPES
 
-    gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    gpus = [f"cuda: {torch.cuda.get_device_name(number)}" for number in range(torch.cuda.device_count())]
     lines = {
         "acclimate": __version__,
         "Python": f"{platform.python_version()}, {platform.platform()}",
         "torch": f"{torch.__version__}, transformers {version('transformers')}",
-        "devices": ", ".join(
-            [f"cpu ({count(torch.get_num_threads(), 'thread')})", *(f"cuda: {name}" for name in gpus)]
-        ),
-        "extras": _extras(),
+        "devices": ", ".join([f"cpu ({count(torch.get_num_threads(), 'thread')})", *gpus]),
         "runs": f"go to {Path('runs').absolute()}, unless you name a folder with --out",
         "recipes": f"{len(RECIPES)}; `acclimate info recipes` lists them",
         "corpora": f"{', '.join(BUNDLED)}; `acclimate info corpora` lists them",
@@ -45,29 +42,6 @@ def info_command(context: typer.Context) -> None:
     }
     for name, value in lines.items():
         typer.echo(f"{name + ':':<11}{value}")
-
-
-def _extras() -> str:
-    """The optional parts of the package, and whether what they need is installed."""
-    import re
-    from importlib.metadata import PackageNotFoundError, requires, version
-
-    missing: dict[str, bool] = {}
-    try:
-        requirements = requires("acclimate") or []
-    except PackageNotFoundError:
-        return "unknown, as acclimate runs from a folder and is not installed"
-    for requirement in requirements:
-        found = re.match(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]", requirement)
-        if found and found[2] not in ("test", "docs"):
-            try:
-                version(found[1])
-            except PackageNotFoundError:
-                missing[found[2]] = True
-            missing.setdefault(found[2], False)
-    lacking = [extra for extra, is_missing in missing.items() if is_missing]
-    whole = ", ".join(extra for extra in missing if extra not in lacking) or "none"
-    return f"{whole}; not installed: {', '.join(lacking)} (pip install 'acclimate[NAME]')" if lacking else whole
 
 
 def recipes_command(
@@ -81,25 +55,22 @@ def recipes_command(
     from acclimate.recipes.compose import COMPOSE, parts
 
     auto = "a committee of two or three recipes that suit the corpora (see docs/how-to/ask-a-committee.md)"
-    listed = {
-        **{
-            name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
-            for name, recipe in RECIPES.items()
-        },
-        AUTO: {"summary": auto, "options": {}},
+    listed: dict[str, dict[str, Any]] = {
+        name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
+        for name, recipe in RECIPES.items()
     }
+    listed[COMPOSE.name]["parts"] = parts()
+    listed[AUTO] = {"summary": auto, "options": {}}
     if names:
         listed = {name: listed[name if name == AUTO else find_recipe(name).name] for name in names}
     if as_json:
-        if COMPOSE.name in listed:
-            listed[COMPOSE.name]["parts"] = parts()
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     for name, found in listed.items():
         typer.echo(f"{name}: {found['summary']}")
         for line in _option_lines(name, found["options"]):
             typer.echo(f"  {line}")
-        for kind, part_names in parts().items() if name == COMPOSE.name else ():
+        for kind, part_names in found.get("parts", {}).items():
             typer.echo("\n".join([f"  {kind}:", *(f"    {part}" for part in part_names)]))
 
 
@@ -114,20 +85,13 @@ def _option_lines(recipe: str, options: Any) -> Iterator[str]:
             yield f"--set options.{option}={value if isinstance(value, str) else json.dumps(value)}"
 
 
-def corpora_command(as_json: Json = False) -> None:
+def corpora_command() -> None:
     """List the corpora that ship with Acclimate."""
     from acclimate.data.reading import BUNDLED, load_bundled
 
-    listed = {}
-    for name in BUNDLED:
-        domain = load_bundled(name)
-        listed[name] = {part: len(corpus) for part, corpus in domain._asdict().items()}
-    if as_json:
-        typer.echo(json.dumps(listed))
-        return
-    for name, sizes in listed.items():
-        parts = ", ".join(f"{part} {count:,}" for part, count in sizes.items())
-        typer.echo(f"{name}: {BUNDLED[name]} ({parts} sentences)")
+    for name, about in BUNDLED.items():
+        parts = ", ".join(f"{part} {len(corpus):,}" for part, corpus in load_bundled(name)._asdict().items())
+        typer.echo(f"{name}: {about} ({parts} sentences)")
     typer.echo("Use them by name wherever a file is asked for: news, social/test, clinical/unlabelled.")
     typer.echo("social/few are 100 sentences of social/train; so with news and clinical.")
 
@@ -154,21 +118,16 @@ def settings_command(
 def _settings_named(name: str) -> Settings:
     from acclimate.cli.data_settings import BY_COMMAND
     from acclimate.cli.reading import CorpusSettings
-
-    if name in BY_COMMAND:
-        return BY_COMMAND[name]()
-    if name == "reading":
-        return CorpusSettings()
-    if name == "serve":
-        from acclimate.serving.settings import ServeSettings
-
-        return ServeSettings()
     from acclimate.cli.settings import AdaptSettings, CompareSettings, CompressSettings
     from acclimate.cli.task import options_of
     from acclimate.runs.domain_tune import DomainTuneSettings
     from acclimate.runs.pretrain import PretrainSettings
+    from acclimate.serving.settings import ServeSettings
 
     of_commands: dict[str, type[Settings]] = {
+        **BY_COMMAND,
+        "reading": CorpusSettings,
+        "serve": ServeSettings,
         "compare": CompareSettings,
         "compress": CompressSettings,
         "pretrain": PretrainSettings,

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
@@ -24,10 +24,9 @@ from acclimate.cli.export import compress_command, export_command
 from acclimate.cli.inspect import inspect_command
 from acclimate.cli.label import label_command, suggest_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
-from acclimate.cli.options import taking_many
 from acclimate.cli.predict import evaluate_command, predict_command
 from acclimate.cli.raw_text import collocations_command, select_command
-from acclimate.cli.report_page import report_command
+from acclimate.cli.report import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
 from acclimate.cli.serve import serve_command
 from acclimate.cli.weak_label import weak_label_command
@@ -63,28 +62,22 @@ class Group(TyperGroup):
     """Commands that belong together. An unknown name is answered with the close names of all groups."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0]
-        if name not in self.commands and not name.startswith("-"):
-            close = difflib.get_close_matches(name, _last_words(ctx.find_root().command), n=1)
-            meant = [words for words in _command_names(ctx.find_root().command) if words.split()[-1] in close]
-            hint = f"Did you mean {' or '.join(f'`acclimate {words}`' for words in meant)}?" if meant else "See --help."
-            ctx.fail(f"No such command {name!r}. {hint}")
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            full_names = dict(_full_names(ctx.find_root().command))
+            close = difflib.get_close_matches(args[0], full_names.values(), n=1)
+            meant = " or ".join(f"`acclimate {words}`" for words, name in full_names.items() if name in close)
+            ctx.fail(f"No such command {args[0]!r}. {f'Did you mean {meant}?' if meant else 'See --help.'}")
         found = super().resolve_command(ctx, args)
         ctx.meta[_COMMAND] = found[1]  # messages name its options
         return found
 
 
-def _command_names(group: Any) -> list[str]:
-    """All commands, those of groups with the group's name in front."""
-    return [
-        f"{name} {inner}".rstrip()
-        for name, command in group.commands.items()
-        for inner in ["", *(_command_names(command) if isinstance(command, TyperGroup) else ())]
-    ]
-
-
-def _last_words(group: Any) -> list[str]:
-    return [words.split()[-1] for words in _command_names(group)]
+def _full_names(group: Any, before: str = "") -> Iterator[tuple[str, str]]:
+    """All commands and groups: how they are typed, such as `data check`, and their last word."""
+    for name, command in group.commands.items():
+        yield f"{before}{name}", name
+        if isinstance(command, TyperGroup):
+            yield from _full_names(command, f"{before}{name} ")
 
 
 class Commands(Group):
@@ -143,6 +136,32 @@ def exit_code(failure: Exception) -> int | None:
     expected = {"InputError", "StorageError", "EncoderNotFound", "Diverged"}
     known = kinds & {f"acclimate.{name}" for name in expected} or "torch.OutOfMemoryError" in kinds
     return 1 if known or isinstance(failure, OSError) else None
+
+
+def taking_many(*options: str) -> type[TyperCommand]:
+    """A command whose options take all words up to the next option, as the shell makes many of `--from huge/*.gz`."""
+
+    class TakingMany(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            return super().parse_args(ctx, _repeated(args, options))
+
+    return TakingMany
+
+
+def _repeated(words: list[str], options: tuple[str, ...]) -> list[str]:
+    """`--from a b` as `--from a --from b`."""
+    result: list[str] = []
+    current, has_value = "", False
+    for word in words:
+        if word.startswith("-") and word != "-":
+            option, equals, _ = word.partition("=")
+            current, has_value = option if option in options else "", bool(equals)
+        elif current and has_value:
+            result.append(current)
+        else:
+            has_value = True
+        result.append(word)
+    return result
 
 
 app = typer.Typer(

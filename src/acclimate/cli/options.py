@@ -1,24 +1,11 @@
-"""Options that several commands share, so that they are spelled and explained once."""
+"""Options that several commands share, and `--set`, so that they are spelled and explained once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
-
-FORMAT_NAMES = (
-    "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, labelling, csv, tsv, parquet, text"
-)
-
-
-def set_option(name: str, metavar: str = "A.B=C") -> Any:
-    """`--set` of a command whose settings `acclimate info settings NAME` lists."""
-    listing = f"acclimate info settings {name}".rstrip()
-    return typer.Option("--set", metavar=metavar, help=f"One setting; `{listing}` lists them.")
-
 
 SourceOption = Annotated[
     list[str] | None,
@@ -47,6 +34,12 @@ Target = Annotated[
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
 ]
+TargetDev = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CORPUS", help="Labelled; chooses the model with --set select=target-dev, or without a source."
+    ),
+]
 TargetTest = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
 ]
@@ -70,7 +63,6 @@ Jobs = Annotated[
 Dask = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Send the work to a Dask cluster, such as tcp://scheduler:8786.")
 ]
-ReadingSet = Annotated[list[str] | None, set_option("reading", "reading.X=Y")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there. What is read is never replaced.")]
@@ -87,40 +79,22 @@ TaggerFolder = Annotated[
 ]
 
 
-_NO_SETTINGS = ("out", "jobs", "dask", "config", "assignments", "overwrite", "quiet", "as_json")
+def _set_option(name: str = "", metavar: str = "A.B=C") -> Any:
+    """`--set` of a command whose settings `acclimate info settings NAME` lists."""
+    listing = f"acclimate info settings {name}".rstrip()
+    return typer.Option("--set", metavar=metavar, help=f"One setting; `{listing}` lists them.")
 
 
-def as_settings(options: Mapping[str, Any], names: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The options of a command (its `locals()`) as settings. `names`: settings that are called otherwise than their
-    option. An option left out is None; of several sources, a single one is no list."""
-    given = {(names or {}).get(name, name): value for name, value in options.items() if name not in _NO_SETTINGS}
-    for name in ("source", "source_dev"):
-        if isinstance(given.get(name), list) and len(given[name]) == 1:
-            given[name] = given[name][0]
-    return {name: None if value == [] else value for name, value in given.items()}
-
-
-def taking_many(*options: str) -> type[TyperCommand]:
-    """A command whose options take all words up to the next option, as the shell makes many of `--from huge/*.gz`."""
-
-    class TakingMany(TyperCommand):
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            return super().parse_args(ctx, _repeated(args, options))
-
-    return TakingMany
-
-
-def _repeated(words: list[str], options: tuple[str, ...]) -> list[str]:
-    """`--from a b` as `--from a --from b`."""
-    result: list[str] = []
-    current, has_value = "", False
-    for word in words:
-        if word.startswith("-") and word != "-":
-            option, equals, _ = word.partition("=")
-            current, has_value = option if option in options else "", bool(equals)
-        elif current and has_value:
-            result.append(current)
-        else:
-            has_value = True
-        result.append(word)
-    return result
+AdaptSet = Annotated[list[str] | None, _set_option()]
+AugmentSet = Annotated[list[str] | None, _set_option("augment")]
+CollocationSet = Annotated[list[str] | None, _set_option("collocations")]
+CompressSet = Annotated[list[str] | None, _set_option("compress")]
+DomainTuneSet = Annotated[list[str] | None, _set_option("domain-tune")]
+InspectSet = Annotated[list[str] | None, _set_option("inspect")]
+LabelSet = Annotated[list[str] | None, _set_option("label")]
+PretrainSet = Annotated[list[str] | None, _set_option("pretrain")]
+ReadingSet = Annotated[list[str] | None, _set_option("reading", "reading.X=Y")]
+SelectSet = Annotated[list[str] | None, _set_option("select")]
+ServeSet = Annotated[list[str] | None, _set_option("serve", "serve.X=Y")]
+SuggestSet = Annotated[list[str] | None, _set_option("suggest")]
+WeakLabelSet = Annotated[list[str] | None, _set_option("weak-label")]

@@ -5,13 +5,21 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from acclimate.data.readers.source import inner_name
 from acclimate.data.writers.shared import aside_of, is_stream
@@ -27,7 +35,6 @@ def check_file_to_write(
     option: str, file: str | Path | None, overwrite: bool, inputs: Sequence[str | None] = ()
 ) -> None:
     """Refuse a place where no file can be made or replaced; files in `inputs` are never replaced. None is no file."""
-
     if file is None or is_stream(file):
         return
     if os.path.isdir(file):
@@ -43,7 +50,6 @@ def check_file_to_write(
 
 def check_folder_to_write(option: str, folder: Path | None, what: str = "") -> None:
     """Refuse a place where no folder can be made, or nothing be written in it."""
-
     if folder is None:
         return
     if os.path.lexists(folder) and not os.path.isdir(folder):
@@ -62,7 +68,6 @@ def check_place_to_write(
     has_tags: bool = False,
 ) -> None:
     """The same for a corpus: a file, several files, or a folder."""
-
     if place is None or str(place) == "-":
         return
     if format in (None, "brat") and (os.path.isdir(place) or str(place).endswith("/")):
@@ -73,20 +78,7 @@ def check_place_to_write(
         check_file_to_write(option, file, overwrite, inputs)
 
 
-def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
-    """What else stands in a folder that a corpus was written to; empty where there is nothing else."""
-
-    others = len(set(os.listdir(place)) - {file.name for file in written}) if os.path.isdir(place) else 0
-    if not others:
-        return ""
-    stay = "stays" if others == 1 else "stay"
-    return (
-        f"{place}: {count(others, 'other file')} {stay} there. Whoever reads the folder takes all .txt and .ann files."
-    )
-
-
 def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, inputs: Sequence[str | None]) -> None:
-
     check_folder_to_write(option, folder)
     what = f"{option} {folder} is a folder, where a corpus is written as brat (a .txt and an .ann for each document)"
     if any(_is_same(folder, Path(read).parent) for read in _files_of(inputs) if _is_of_documents(Path(read))):
@@ -97,6 +89,8 @@ def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, input
             f"{what}, and it holds {count(there, 'file')} already. Name a file, such as {folder / 'NAME.conll'}, or a "
             "folder that is empty; or pass --overwrite to replace the files of the same names."
         )
+    if there:
+        warn(f"{folder} holds {count(there, 'file')}. Those of other names stay there, and are read with the new ones.")
 
 
 def _files_of(inputs: Sequence[str | None]) -> Iterator[Path]:
@@ -108,7 +102,6 @@ def _files_of(inputs: Sequence[str | None]) -> Iterator[Path]:
 
 
 def _is_of_documents(file: Path) -> bool:
-
     return inner_name(file.name).endswith(_OF_DOCUMENTS)
 
 
@@ -117,33 +110,30 @@ def _is_same(one: str | Path, other: str | Path) -> bool:
 
 
 def _obstacle_in(folder: Path, name: str = "acclimate") -> str:
-    """Why no file of this name can be written in a folder, which may have to be made first; empty where it can."""
+    """Why no file of this name can be written in a folder, which may have to be made first; empty where it can.
+
+    It is tried, as permissions do not tell all: /proc, a full disk, a name that is too long.
+    """
     # not Path.exists, which fails where a folder above may not be looked into
-    above = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    above = missing[-1].parent if missing else folder
     if not above.is_dir():
         return f"nothing can be written in {above}, which is a file"
     if not os.access(above, os.W_OK | os.X_OK):
         return f"nothing can be written in {above}, for want of permission"
     try:
-        _try_to_write(folder, name)
-    except OSError as failure:  # permissions do not tell all: /proc, a full disk, a name that is too long
+        if not missing:
+            aside = aside_of(folder / name)
+            aside.touch()
+            aside.unlink(missing_ok=True)
+            return ""
+        with suppress(FileExistsError):  # another process has just made it
+            os.mkdir(missing[-1])
+            with suppress(OSError):  # or has begun to write in it
+                os.rmdir(missing[-1])
+    except OSError as failure:
         return f"it cannot be written in {above} ({failure.strerror or failure})"
     return ""
-
-
-def _try_to_write(folder: Path, name: str) -> None:
-    """Make what will be made, and remove it again: the temporary file, or the first missing folder."""
-
-    if folder.is_dir():
-        aside = aside_of(folder / name)
-        aside.touch()
-        aside.unlink(missing_ok=True)
-        return
-    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
-    with suppress(FileExistsError):  # another process has just made it
-        os.mkdir(missing[-1])
-        with suppress(OSError):  # or has begun to write in it
-            os.rmdir(missing[-1])
 
 
 def warn(message: str) -> None:
@@ -151,68 +141,46 @@ def warn(message: str) -> None:
     stderr_console(quiet=False).print(message)
 
 
-def sentence_bar(console: Console, what: str) -> Progress:
-    """A bar that counts sentences."""
+@contextmanager
+def sentence_bar(console: Console, what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar of the sentences that are done; call what it gives with the number of each batch."""
+    with _bar(console, what, MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+        yield partial(bar.advance, bar.add_task("", total=total))
+
+
+@contextmanager
+def reading_bar(console: Console) -> Iterator[Callable[[int, int, int], None]]:
+    """A bar of how much is read, and how fast; where stderr is no terminal, a line for each tenth.
+
+    Call what it gives with the bytes read of the files on disk, all their bytes, and the bytes of text.
+    """
+    begun, tenths = time.monotonic(), 0
+    with _bar(console, "reading", *_SPEED) as bar:
+        task = bar.add_task("", total=None, state="")
+
+        def show(stored: int, of: int, text: int) -> None:
+            nonlocal tenths
+            state = f"{text / 1e6:,.0f} MB, {text / 1e6 / max(1e-9, time.monotonic() - begun):,.1f} MB/s"
+            bar.update(task, completed=stored, total=of, state=state)
+            before, tenths = tenths, 10 * stored // max(1, of)
+            if tenths > before and not console.is_terminal:
+                console.print(f"{10 * tenths} % read: {state}")
+
+        yield show
+
+
+_SPEED = TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()
+
+
+def _bar(console: Console, what: str, *columns: ProgressColumn) -> Progress:
     return Progress(
         TextColumn(what),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        *columns,
         console=console,
         transient=True,
         disable=not console.is_terminal,
     )
-
-
-class _SpeedBar:
-    """A bar with a speed beside it. `total` is None where nobody knows it."""
-
-    what = ""
-
-    def __init__(self, console: Console, total: int | None = None) -> None:
-        columns = [TextColumn(self.what), BarColumn(bar_width=24)]
-        columns += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
-        self.console, self._total = console, total
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=total, state="")
-        self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
-
-    def _per_second(self, amount: float) -> float:
-        return amount / max(1e-9, time.monotonic() - self._started)
-
-
-class ReadingBar(_SpeedBar):
-    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
-
-    what = "reading"
-    _tenths = 0
-
-    def show(self, stored: int, of: int, text: int) -> None:
-        """Show the bytes read of the files on disk, all their bytes, and the bytes of text."""
-        state = f"{text / 1e6:,.0f} MB, {self._per_second(text / 1e6):,.1f} MB/s"
-        self._bar.update(self._task, completed=stored, total=of, state=state)
-        tenths = 10 * stored // max(1, of)
-        if tenths > self._tenths and not self.console.is_terminal:
-            self.console.print(f"{10 * tenths} % read: {state}")
-        self._tenths = tenths
-
-
-class TaggingBar(_SpeedBar):
-    """How much is tagged, and how fast."""
-
-    what = "tagging"
-
-    def show(self, done: int, words: int) -> None:
-        """`done` of the total, and all words so far."""
-        state = f"{words:,} words, {self._per_second(words):,.0f} a second"
-        self._bar.update(self._task, completed=done if self._total is None else min(done, self._total), state=state)
 
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Dask, Json, Overwrite, Quiet, set_option
+from acclimate.cli.options import CollocationSet, Dask, Overwrite, Quiet, SelectSet
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
-    from acclimate.analysis.terms import TermOverlap
-    from acclimate.data.collocations import Collocation, NumberedText
-    from acclimate.data.selection.ngram_scores import Text
+    from acclimate.data.collocations import Collocations
     from acclimate.data.selection.select import Selection
 
 
+_MOST = 5  # collocations of each length that are printed
 _TOO_FAR = 2.0  # times longer or shorter lines than the target's
 
 
@@ -37,10 +34,9 @@ def select_command(
         str, typer.Option(metavar="FILE", help="Where to write, the best line first; .gz and .xz compress.")
     ],
     dask: Dask = None,
-    assignments: Annotated[list[str] | None, set_option("select")] = None,
+    assignments: SelectSet = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Find the lines of huge raw text that are most like a target text: they share its n-grams (n = 1 to 4).
 
@@ -52,8 +48,8 @@ def select_command(
     """
     from acclimate.cli.cluster import dask_executor
     from acclimate.cli.data_settings import SelectSettings
-    from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
-    from acclimate.cli.reading import settings_of
+    from acclimate.cli.outputs import check_file_to_write, reading_bar, stderr_console
+    from acclimate.cli.reading import is_bundled, read, settings_of
     from acclimate.data.processes import cores
     from acclimate.data.selection.select import select_text
 
@@ -63,10 +59,13 @@ def select_command(
         if file is not None:
             check_file_to_write(place, file, overwrite, [*like, *files])
     _warn_of_corpora(files)
-    with dask_executor(dask) as cluster, ReadingBar(stderr_console(quiet)) as bar:
-        executor, threads = cluster or (None, settings.jobs or cores())
+    here = nullcontext((None, settings.jobs or cores()))
+    with (
+        dask_executor(dask) if dask is not None else here as (executor, threads),
+        reading_bar(stderr_console(quiet)) as show,
+    ):
         selection = select_text(
-            [_text(name) for name in like],
+            [read(name) if is_bundled(name) else name for name in like],
             files,
             top,
             out,
@@ -80,9 +79,9 @@ def select_command(
             sentences=settings.sentences,
             scores=settings.scores,
             format=reading.format,
-            watch=bar.show,
+            watch=show,
         )
-    _report(selection, top, like, out, as_json)
+    _report(selection, top, like, out)
 
 
 def _warn_of_corpora(files: list[str]) -> None:
@@ -100,13 +99,7 @@ def _warn_of_corpora(files: list[str]) -> None:
             )
 
 
-def _text(name: str) -> Text:
-    from acclimate.cli.reading import is_bundled, read
-
-    return read(name) if is_bundled(name) else name
-
-
-def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
+def _report(selection: Selection, top: int, like: list[str], out: str) -> None:
     from acclimate.cli.outputs import warn
     from acclimate.cli.reading import warn_of_long_lines
 
@@ -119,9 +112,6 @@ def _report(selection: Selection, top: int, like: list[str], out: str, as_json: 
     if not target / _TOO_FAR <= taken <= target * _TOO_FAR:
         advice = "--set measure=overlap, --set shortest=N and --set longest=N"
         warn(f"{out}: {lengths}. Lines of about that length: {advice}.")
-    if as_json:
-        typer.echo(json.dumps({"out": out, **selection.as_dict()}, ensure_ascii=False))
-        return
     scores = f"scores {selection.lowest:.6g} to {selection.highest:.6g}"
     typer.echo(f"{out}: {kept:,} of {count(selection.lines_read, 'line')}, {scores}; {lengths}")
     speed = f"{selection.megabytes_per_second:,.1f} MB/s"
@@ -136,10 +126,8 @@ def collocations_command(
         typer.Argument(metavar="TEXT...", help="Raw text, a sentence a line; or any corpus, or a bundled one."),
     ],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write, the best first; .gz and .xz compress.")],
-    assignments: Annotated[list[str] | None, set_option("collocations")] = None,
+    assignments: CollocationSet = None,
     overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Find the words of a text that belong together (collocations), ranked by mutual information.
 
@@ -154,71 +142,41 @@ def collocations_command(
     from acclimate.cli.outputs import check_file_to_write, stderr_console, warn
     from acclimate.cli.reading import TextReading, read, settings_of
     from acclimate.data.collocations import build_collocations, number_words
+    from acclimate.data.problems import InputError
 
     settings = settings_of(CollocationSettings, assignments)
     check_file_to_write("--out", out, overwrite, [*texts, *settings.terms])
     as_text = settings.reading.require_only("format", "pre_split", "paragraphs", "map", "typeless")
     labelled = [read(name, as_text, tell=warn) for name in settings.terms]
-    begun = time.monotonic()
-    reading = TextReading(texts, as_text, quiet)
-    with reading:
-        text = number_words(reading, settings.lower_case)
+    reading = TextReading(texts, as_text)
+    text = number_words(reading, settings.lower_case)
     if not len(text.numbers):
-        raise reading.nothing_found()
-    with stderr_console(quiet).status("counting"):
+        raise InputError("there are no words in it.", file=", ".join(texts))
+    with stderr_console().status("counting"):
         how = settings.relative_to, settings.measure, settings.lower_case
         collocations = build_collocations(text, settings.at_least, settings.size, settings.lengths, *how)
     collocations.save(out)
-    compared = labelled or reading.labelled
-    overlap = term_overlap(collocations, compared) if compared else None
-    result = _result(collocations.entries, text, out, settings.most, time.monotonic() - begun)
-    result |= {"lengths": sorted(set(settings.lengths)), "at_least": settings.at_least, "measure": settings.measure}
-    result |= {"relative_to": settings.relative_to, "terms": None if overlap is None else overlap.as_dict()}
-    if not len(collocations):
+    found = f"{count(len(collocations), 'collocation')} seen {settings.at_least} times or more"
+    size = f"{count(len(text.numbers), 'word')} in {count(text.sentences, 'sentence')}"
+    typer.echo("\n".join([f"{out}: {found}, of {size}", *_best(collocations)]))
+    if compared := labelled or reading.labelled:
+        typer.echo(f"\n{term_overlap(collocations, compared).render()}")
+    if len(collocations):
+        chosen = shlex.quote(f"policy.collocations.file={out}")
+        typer.echo(f"\nuse it: acclimate encoder domain-tune --masking pmi --set {chosen}")
+    else:
         advice = "Give more text, or a smaller at_least."
         warn(f"nothing was seen {settings.at_least} times: the file is empty. {advice}")
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _rendered(result, overlap))
 
 
-def _result(entries: Sequence[Collocation], text: NumberedText, out: str, most: int, seconds: float) -> dict[str, Any]:
-    by_length: dict[int, list[Collocation]] = {}
-    for entry in entries:
-        by_length.setdefault(len(entry.words), []).append(entry)
-    return {
-        "out": out,
-        "sentences": text.sentences,
-        "words": len(text.numbers),
-        "different_words": len(text.spellings),
-        "collocations": len(entries),
-        "by_length": {length: len(by_length[length]) for length in sorted(by_length)},
-        "top": {
-            length: [
-                {"words": " ".join(entry.words), "count": entry.count, "score": entry.score}
-                for entry in by_length[length][:most]
-            ]
-            for length in sorted(by_length)
-        },
-        "seconds": round(seconds, 3),
-    }
-
-
-def _rendered(result: dict[str, Any], overlap: TermOverlap | None) -> str:
+def _best(collocations: Collocations) -> list[str]:
+    """The best of each length, as a table."""
     from acclimate.evaluation.table import align
 
-    read = f"{count(result['words'], 'word')} in {count(result['sentences'], 'sentence')}"
-    found = f"{count(result['collocations'], 'collocation')} seen {result['at_least']} times or more"
-    lines = [f"{result['out']}: {found}, of {read} ({result['seconds']:.1f} s)"]
-    for length, top in result["top"].items():
-        lines += ["", f"{length} words: {result['by_length'][length]:,}"]
-        if top:
-            rows = [
-                ("", "count", "score"),
-                *((f"  {row['words']}", f"{row['count']:,}", f"{row['score']:.2f}") for row in top),
-            ]
-            lines += align(rows)
-    if overlap is not None:
-        lines += ["", overlap.render()]
-    if result["collocations"]:
-        chosen = shlex.quote(f"policy.collocations.file={result['out']}")
-        lines += ["", f"use it: acclimate encoder domain-tune --masking pmi --set {chosen}"]
-    return "\n".join(lines)
+    lines = []
+    for length in sorted({len(entry.words) for entry in collocations.entries}):
+        entries = [entry for entry in collocations.entries if len(entry.words) == length]
+        rows = [(f"  {' '.join(entry.words)}", f"{entry.count:,}", f"{entry.score:.2f}") for entry in entries[:_MOST]]
+        lines += ["", f"{length} words: {len(entries):,}"]
+        lines += align([("", "count", "score"), *rows]) if rows else []
+    return lines

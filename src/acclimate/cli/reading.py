@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from acclimate.cli.outputs import ReadingBar, stderr_console, warn
+from acclimate.cli.outputs import reading_bar, stderr_console, warn
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
@@ -28,6 +27,9 @@ from acclimate.data.reading import (
 from acclimate.data.sources import annotated_labels, join_sources, remarks_on_sources
 from acclimate.settings import Settings, UsageError, complete, gathered
 from acclimate.spelling import count, did_you_mean
+
+if TYPE_CHECKING:
+    from acclimate.data.selection.text_files import RawText
 
 PARTS = ("train", "dev", "test", "unlabelled")
 Tell = Callable[[str], Any]
@@ -128,10 +130,20 @@ def is_bundled(name: str) -> bool:
     return name.partition("/")[0] in BUNDLED and not Path(name).exists()
 
 
+def is_whole(name: str) -> bool:
+    """Whether it is a bundled corpus with all its parts."""
+    return "/" not in name and is_bundled(name)
+
+
 def read(name: str, reading: ReadingSettings | None = None, *, tell: Tell | None = None) -> Corpus:
     """Read a corpus, with its labels renamed or dropped as asked. `tell` hears what was not taken as it stood."""
     reading = reading or ReadingSettings()
-    corpus = _bundled_part(name) if is_bundled(name) else _read(name, reading.options())
+    if is_bundled(name):
+        corpus = _bundled_part(name)
+    else:
+        _check_name(name, reading)
+        # called as the user calls it: of three files named test.conll.gz, which one is meant?
+        corpus = read_corpus(name, name=None if name == "-" else name, **reading.options())
     if tell is not None:
         tell_notes(corpus, tell)
     if reading.map is not None and corpus.is_labelled:
@@ -143,9 +155,8 @@ def read_stream(name: str, reading: ReadingSettings, words: int) -> CorpusStream
     """A corpus that is read part by part where its format allows it, so many words at a time."""
     if is_bundled(name):
         return CorpusStream.of(_bundled_part(name))
-    options = reading.options()
-    _check_name(name, options)
-    return stream_corpus(name, name=None if name == "-" else name, words=words, **options)
+    _check_name(name, reading)
+    return stream_corpus(name, name=None if name == "-" else name, words=words, **reading.options())
 
 
 def _bundled_part(name: str) -> Corpus:
@@ -157,16 +168,9 @@ def _bundled_part(name: str) -> Corpus:
     return corpus
 
 
-def _read(name: str, options: dict[str, Any]) -> Corpus:
-    _check_name(name, options)
-    # called as the user calls it: of three files named test.conll.gz, which one is meant?
-    return read_corpus(name, name=None if name == "-" else name, **options)
-
-
-def _check_name(name: str, options: dict[str, Any]) -> None:
-    format = options.get("format")
-    if format is not None and format not in FORMATS:
-        raise UsageError(str(unknown_format(format, FORMATS)))
+def _check_name(name: str, reading: ReadingSettings) -> None:
+    if reading.format is not None and reading.format not in FORMATS:
+        raise UsageError(str(unknown_format(reading.format, FORMATS)))
     if "/" not in name and not Path(name).exists():
         close = difflib.get_close_matches(name, BUNDLED, n=1)
         if close:
@@ -176,29 +180,24 @@ def _check_name(name: str, options: dict[str, Any]) -> None:
 def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) -> None:
     """Say what the reader repaired, skipped or moved, and what has no tags: nothing is lost silently."""
     notes = corpus.notes
+    told = []
     if notes.repaired and of_tags:
         verb = "was" if notes.repaired == 1 else "were"
-        tell(f"{corpus.name}: {count(notes.repaired, 'tag')} broke the scheme and {verb} read as the start of a span.")
-    _tell_list(corpus.name, "bad line", "skipped", notes.skipped, tell, most)
-    if of_tags:
-        _tell_list(corpus.name, "span", "missed word borders", notes.border_misses, tell, most)
+        told.append(f"{count(notes.repaired, 'tag')} broke the scheme and {verb} read as the start of a span.")
+    lists: list[tuple[Sequence[object], str, str]] = [(notes.skipped, "bad line", "skipped")]
+    lists += [(notes.border_misses, "span", "missed word borders")] if of_tags else []
+    for items, noun, outcome in lists:
+        if items:
+            more = [f"… and {len(items) - most:,} more"] if len(items) > most else []
+            told.append("\n  ".join([f"{count(len(items), noun)} {outcome}.", *map(str, items[:most]), *more]))
     annotated = sum(sentence.tags is not None for sentence in corpus)
     if of_tags and 0 < annotated < len(corpus):
-        tell(f"{corpus.name}: {annotated:,} of {count(len(corpus), 'sentence')} are annotated, the others not.")
+        told.append(f"{annotated:,} of {count(len(corpus), 'sentence')} are annotated, the others not.")
     if of_tags and corpus.guess_count:
         soft = f"{corpus.soft_word_count:,} of {count(corpus.word_count, 'word')} may have more than one tag"
-        tell(f"{corpus.name}: {count(corpus.guess_count, 'sentence')} with guesses, no gold; {soft}.")
-    for remark in notes.remarks:
-        tell(f"{corpus.name}: {remark}")
-
-
-def _tell_list(name: str, noun: str, outcome: str, items: Sequence[object], tell: Tell, most: int) -> None:
-    if items:
-        tell(f"{name}: {count(len(items), noun)} {outcome}.")
-        for item in items[:most]:
-            tell(f"  {item}")
-        if len(items) > most:
-            tell(f"  … and {len(items) - most:,} more")
+        told.append(f"{count(corpus.guess_count, 'sentence')} with guesses, no gold; {soft}.")
+    for line in [*told, *notes.remarks]:
+        tell(f"{corpus.name}: {line}")
 
 
 def expand(places: Sequence[str]) -> dict[str, str]:
@@ -210,16 +209,15 @@ def short_names(places: Sequence[str]) -> dict[str, str]:
     """The last part of each path as its name, with its folder where two are equal."""
     for place in sorted({place for place in places if places.count(place) > 1}):
         warn(f"{place} is named {places.count(place)} times: it is read once.")
-    names = {place: Path(place).name or place for place in places}
-    if len(set(names.values())) < len(names):
-        names = {place: "/".join(Path(place).parts[-2:]) for place in places}
-    if len(set(names.values())) < len(names):
-        names = {place: place for place in places}
-    return {name: place for place, name in names.items()}
+    for parts in (1, 2):
+        names = {"/".join(Path(place).parts[-parts:]) or place: place for place in places}
+        if len(names) == len(set(places)):
+            return names
+    return {place: place for place in places}
 
 
 def _parts(place: str) -> list[str]:
-    if "/" not in place and is_bundled(place):
+    if is_whole(place):
         return [f"{place}/{part}" for part in PARTS]
     return ([place] if not Path(place).is_dir() else corpora_in(Path(place))) or [place]
 
@@ -231,16 +229,16 @@ def corpora_in(folder: Path) -> list[str]:
     files = [path for path in folder.iterdir() if _plain_name(path).endswith(_SUFFIXES) and "LICENSE" not in path.name]
     if not files:
         raise InputError("no corpus file in this folder. Name the files, or a folder that holds them.", file=folder)
-    return [str(path) for path in sorted(files, key=_rank)]
+
+    def rank(path: Path) -> tuple[int, str]:
+        numbers = (number for number, part in enumerate(_ORDER) if part in path.name.lower())
+        return next(numbers, len(_ORDER)), path.name
+
+    return [str(path) for path in sorted(files, key=rank)]
 
 
 def _plain_name(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".xz").lower()
-
-
-def _rank(path: Path) -> tuple[int, str]:
-    rank = next((number for number, part in enumerate(_ORDER) if part in path.name.lower()), len(_ORDER))
-    return rank, path.name
 
 
 def warn_of_long_lines(lines: int) -> None:
@@ -259,43 +257,36 @@ def is_raw_text(name: str, reading: ReadingSettings) -> bool:
     return (reading.format or ("text" if running else detected_format(name))) == "text"
 
 
+def open_raw_text(
+    files: str | Sequence[str],
+    reading: ReadingSettings,
+    show: Callable[[int, int, int], None] = lambda stored, of, text: None,
+) -> RawText:
+    """Raw text as a stream of sentences. `show` hears how much is read."""
+    from acclimate.data.selection.text_files import RawText
+
+    return RawText(files, "blanks" if reading.pre_split else "words", reading.paragraphs, show)
+
+
 class TextReading:
     """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
 
-    def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
-        from acclimate.data.selection.text_files import RawText
-
+    def __init__(self, texts: Sequence[str], reading: ReadingSettings) -> None:
         raw = [name for name in texts if Path(name).is_file() and is_raw_text(name, reading)]
         as_text = reading.model_copy(update={"borders": "drop"})
-        corpora = [read(name, as_text, tell=warn) for name in texts if name not in raw]
-        self.labelled = [corpus for corpus in corpora if corpus.is_labelled and corpus.kind == "spans"]
-        self._names, self._corpora = texts, corpora
-        self._bar = ReadingBar(stderr_console(quiet)) if raw else None
-
-        def watch(stored: int, of: int, text: int) -> None:
-            assert self._bar is not None
-            self._bar.show(stored, of, text)
-
-        self._stream = RawText(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, watch)
+        self._corpora = [read(name, as_text, tell=warn) for name in texts if name not in raw]
+        self.labelled = [corpus for corpus in self._corpora if corpus.is_labelled and corpus.kind == "spans"]
+        self._raw, self._reading = raw, reading
 
     def __iter__(self) -> Iterator[Sequence[str]]:
-        held: Iterable[Sequence[str]] = (sentence.words for corpus in self._corpora for sentence in corpus)
-        return chain(held, self._stream.words())
-
-    def __enter__(self) -> None:
-        if self._bar is not None:
-            self._bar.__enter__()
-
-    def __exit__(self, *failure: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*failure)
-        warn_of_long_lines(self._stream.lines_too_long)
-
-    def nothing_found(self) -> InputError:
-        return InputError("there are no words in it.", file=", ".join(self._names))
+        for corpus in self._corpora:
+            yield from (sentence.words for sentence in corpus)
+        with reading_bar(stderr_console()) as show:
+            stream = open_raw_text(self._raw, self._reading, show)
+            yield from stream.words()
+        warn_of_long_lines(stream.lines_too_long)
 
 
-_KEYS = ("map", "annotates", "weight")
 Spec = str | Sequence[str]
 
 
@@ -317,18 +308,18 @@ class NamedSource:
     def of(cls, spec: str) -> NamedSource:
         """A place, and options behind it with commas between them."""
         place = place_of(spec)
-        options = spec.removeprefix(place).split(",")[1:]
         given: dict[str, Any] = {}
-        for option in options:
-            key, equals, value = option.partition("=")
-            if key not in _KEYS or not equals or not value:
-                known = ", ".join(f"{name}=..." for name in _KEYS)
+        for option in spec.removeprefix(place).split(",")[1:]:
+            key, _, value = option.partition("=")
+            if key == "map" and value:
+                given[key] = value
+            elif key == "annotates" and value:
+                given[key] = tuple(sorted(label for label in value.split("+") if label))
+            elif key == "weight" and value:
+                given[key] = _number(spec, value)
+            else:
+                known = "map=..., annotates=..., weight=..."
                 raise UsageError(f"--source {spec}: {option!r} is no option of a source. Options: {known}.")
-            given[key] = value
-        if "annotates" in given:
-            given["annotates"] = tuple(sorted(label for label in given["annotates"].split("+") if label))
-        if "weight" in given:
-            given["weight"] = _number(spec, given["weight"])
         return cls(place, **given)
 
     def read(self, place: str, reading: ReadingSettings, tell: Callable[[str], Any] | None) -> Corpus:
@@ -362,10 +353,9 @@ def sources_of(given: Spec | None) -> dict[str, NamedSource]:
         twice = next(place for place, file in zip(places, files, strict=True) if files.count(file) > 1)
         raise UsageError(f"--source {twice} is given twice. To see it more often, give it a weight: {twice},weight=2.")
     names = list(short_names(places))
-    plain = [_without_endings(name) for name in names]
-    if len(set(plain)) == len(plain):  # else the endings tell them apart
-        names = plain
-    return dict(zip(names, sources, strict=True))
+    plain = [str(Path(name).with_name(Path(name).name.split(".")[0] or Path(name).name)) for name in names]
+    # endings stay where they tell the sources apart
+    return dict(zip(plain if len(set(plain)) == len(plain) else names, sources, strict=True))
 
 
 def title_of(given: Spec) -> str:
@@ -382,24 +372,19 @@ def read_each(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any])
     """The sources by their names; `tell` receives what each of them does not annotate."""
     sources = sources_of(given)
     corpora = {name: source.read(source.place, reading, tell) for name, source in sources.items()}
-    _require_known(sources, corpora)
+    # a label that no source has is a slip: its true name would count as not looked for
+    known = {label for corpus in corpora.values() for label in corpus.labels}
+    for source in sources.values():
+        for label in sorted(set(source.annotates or ()) - known):
+            raise UsageError(
+                f"--source {source.place}: annotates names {label}, which occurs in no source."
+                f"{did_you_mean(label, known)} Labels: {', '.join(sorted(known)) or 'none'}."
+            )
     if len(corpora) > 1:
         corpora = {name: corpus.renamed(name) for name, corpus in corpora.items()}
     for remark in remarks_on_sources(list(corpora.values())):
         tell(remark)
     return corpora
-
-
-def _require_known(sources: Mapping[str, NamedSource], corpora: Mapping[str, Corpus]) -> None:
-    """A label that was looked for, and that no source has, is a slip: its true name would count as not looked for."""
-    known = {label for corpus in corpora.values() for label in corpus.labels}
-    for source in sources.values():
-        for label in source.annotates or ():
-            if label not in known:
-                raise UsageError(
-                    f"--source {source.place}: annotates names {label}, which occurs in no source."
-                    f"{did_you_mean(label, known)} Labels: {', '.join(sorted(known)) or 'none'}."
-                )
 
 
 def read_source(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any]) -> Corpus:
@@ -438,7 +423,7 @@ def read_sources(
 def _places(sources: dict[str, NamedSource], part: Spec | None, bundled: str) -> dict[str, str]:
     """Where the dev or test part of each source stands."""
     if part is None:
-        return {name: f"{source.place}/{bundled}" for name, source in sources.items() if _is_whole(source.place)}
+        return {name: f"{source.place}/{bundled}" for name, source in sources.items() if is_whole(source.place)}
     named = specs_of(part)
     if len(named) != len(sources):
         raise UsageError(
@@ -446,12 +431,3 @@ def _places(sources: dict[str, NamedSource], part: Spec | None, bundled: str) ->
             "the same order, or a single one for all."
         )
     return dict(zip(sources, named, strict=True))
-
-
-def _is_whole(place: str) -> bool:
-    return is_bundled(place) and "/" not in place
-
-
-def _without_endings(name: str) -> str:
-    folder, slash, file = name.rpartition("/")
-    return folder + slash + (file.split(".")[0] or file)

@@ -1,148 +1,58 @@
-"""The outcome of a run, for people: a few lines on the screen, a page in the folder."""
+"""`acclimate report`: what runs or a comparison have shown, as one page for a browser, or part by part."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
-from acclimate.cli.reading import title_of
-from acclimate.cli.settings import AdaptSettings
-from acclimate.evaluation.scores import Scores
-from acclimate.evaluation.significance import SURE
-from acclimate.layout import BEFORE, COMMITTEE, SIBLINGS
-from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
-from acclimate.runs.result import Advice, Change, Outcome
-from acclimate.settings import dump_yaml
-from acclimate.spelling import count
+import typer
+
+from acclimate.cli.options import Json
 
 
-def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, origin: str = "") -> str:
-    """What happened: how good, compared with what, how sure, and where it is. `origin` describes the committee."""
-    lines = [origin, ""] if origin else []
-    lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
-    lines += _table(outcome, outcome.before == TARGET_ONLY.name)
-    lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
-    typed = shlex.quote(str(folder))
-    advice = outcome.advice
-    best = folder / BEFORE if advice is not None and advice.tagger == "before" else folder
-    if advice is not None:
-        lines += ["", advice_sentence(advice)]
-    lines += ["", f"Tagger and report:  {folder}"]
-    if advice is not None:
-        lines.append(f"The tagger before:  {folder / BEFORE}")
-    lines += [f"Tag text:           acclimate predict {shlex.quote(str(best))} TEXT"]
-    lines += [f"See what changed:   acclimate report {typed}"]
-    return "\n".join(lines)
+def report_command(
+    folders: Annotated[
+        list[str], typer.Argument(metavar="DIR...", help="Folders that `acclimate adapt` or `compare` wrote.")
+    ],
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART[,PART]",
+            help="Print only curves, masks, confidence or feature-map. With --out: a page of any of its parts.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Where the page goes.", show_default="DIR/report.html")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="title, quick, sentences, csv, gold, source, target, …"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write one HTML file about a run or a comparison: scores, curves, errors, distances, settings.
 
+    Example: acclimate report runs/news-to-social-datnet-seed-1
 
-def advice_sentence(advice: Advice) -> str:
-    which = {"before": 'the tagger "before", which was not adapted', "after": "the adapted tagger"}[advice.tagger]
-    return f"Use {which}: {advice.why}."
+    The file needs nothing else, no network and no script. Send it as it is. A report.html in DIR is replaced.
 
+    When does one run reach another's best score? acclimate report runs/a runs/b --only curves
 
-def has_no_target(settings: AdaptSettings) -> bool:
-    """Who forgot it would otherwise learn only that nothing was adapted, and not why."""
-    return settings.target is None and settings.target_labelled is None
+    How sure are taggers? acclimate report runs/a runs/b --only confidence --set gold=social/test
+    """
+    from acclimate.cli.report_parts import PRINTED, ReportSettings, print_parts, write_page
+    from acclimate.settings import UsageError, complete, with_assignments
 
-
-def _no_target(settings: AdaptSettings) -> list[str]:
-    return ["There was nothing to adapt to: no --target was given."] if has_no_target(settings) else []
-
-
-def _table(outcome: Outcome, has_target_labels: bool) -> list[str]:
-    rows = [("", "", "before", "after", "change", "")]
-    for domain, change in (("source", outcome.source), ("target", outcome.target)):
-        if change is not None:
-            rows.append(_row(domain, change.corpus, change))
-            rows += [_row("", f"  {name}", part) for name, part in change.parts.items()]
-        elif outcome.before != START.name or domain == "target":
-            own = has_target_labels and domain == "source"
-            why = "none: the tagger is the target's own" if own else "no labelled test sentences given"
-            rows.append((domain, why, "-", "-", "-", ""))
-    for name, sibling in outcome.siblings.items():
-        if sibling.scores is not None and sibling.corpus is not None:
-            size = count(sibling.scores.sentences, "sentence")
-            rows.append((name, sibling.corpus, "-", f"{100 * headline(sibling.scores):.2f}", "-", size))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if 2 <= at <= 4 else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    scored = outcome.target or outcome.source
-    if scored is not None:
-        lines.append(f"Scores in percent: {scored.after.scorer}.")
-    if outcome.advice is not None:
-        was = f"trained by recipe {outcome.before}, not adapted"
-        start = "the tagger that it started from" if outcome.before == START.name else was
-        now = "taught by the committee" if outcome.recipe == COMMITTEE else f"adapted by recipe {outcome.recipe}"
-        lines.append(f"Before: {start}. After: {now}.")
-    return lines
-
-
-def _row(domain: str, name: str, change: Change) -> tuple[str, str, str, str, str, str]:
-    before, after = headline(change.before), headline(change.after)
-    moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
-    size = count(change.after.sentences, "sentence")
-    return domain, name, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size
-
-
-def headline(scores: Scores) -> float:
-    """Span F1, which for plain tags is the accuracy."""
-    return scores.span.f1
-
-
-def verdict(outcome: Outcome) -> str:
-    """Whether it helped, said plainly."""
-    change = outcome.target
-    if outcome.recipe == BASELINE.name:
-        return "Nothing was adapted: this tagger is trained on the source alone, and before and after are the same."
-    if outcome.recipe == TARGET_ONLY.name:
-        return (
-            "Nothing was transferred: this tagger is trained on the labelled target sentences alone, and before and "
-            "after are the same."
+    settings = complete(ReportSettings, with_assignments({}, assignments or ()), "acclimate report")
+    parts = [part.strip() for part in only.split(",")] if only is not None else []
+    if not parts or out is not None:
+        if settings.csv or settings.gold:
+            raise UsageError("--set csv and gold go with --only, without --out.")
+        write_page(folders, parts, out, settings, as_json)
+        return
+    unknown = [part for part in parts if part not in PRINTED]
+    if unknown:
+        raise UsageError(
+            f"--only {unknown[0]}: {', '.join(PRINTED)} are printed. For a page of other parts, name it with --out."
         )
-    if change is None:
-        return "Whether this helps on the target cannot be said: give --target-test to find out."
-    comparison = change.comparison
-    assert comparison is not None  # two taggers were compared
-    sure = (
-        f"95 % interval [{100 * comparison.low:+.2f}, {100 * comparison.high:+.2f}], p = {comparison.bootstrap_p:.3f}, "
-        "paired bootstrap over target sentences, one seed"
-    )
-    reserved = outcome.reservation
-    if reserved is not None:
-        moved = f"{100 * headline(change.before):.2f} → {100 * headline(change.after):.2f}"
-        return f"{reserved.headline} (target {moved})."
-    if comparison.bootstrap_p <= SURE < comparison.permutation_p:
-        sure += f"; but p = {comparison.permutation_p:.3f} by a permutation test"
-    if comparison.larger_p > SURE:
-        return f"No clear effect on the target ({sure})."
-    return f"The target score {'rose' if comparison.difference > 0 else 'FELL'} ({sure})."
-
-
-def markdown(outcome: Outcome, settings: AdaptSettings, origin: str = "") -> str:
-    """The page kept with the tagger. All figures stand in report.json, and in `acclimate report`."""
-    return "\n".join(_page(outcome, settings, origin)) + "\n"
-
-
-def _page(outcome: Outcome, settings: AdaptSettings, origin: str) -> Iterator[str]:
-    begins = settings.tagger.start or "(no source)" if settings.source is None else title_of(settings.source)
-    yield f"# {begins} → {settings.target or settings.target_labelled or '(no target)'}: {outcome.recipe}"
-    yield from ("", f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds.")
-    yield from ("", "```", *_table(outcome, outcome.before == TARGET_ONLY.name), "```")
-    yield from ("", verdict(outcome), *_no_target(settings), *outcome.remarks)
-    if outcome.advice is not None:
-        yield from ("", "## Which tagger to use", "", advice_sentence(outcome.advice))
-        yield f"The adapted one stands in this folder, the one before in `{BEFORE}/`."
-    for name in outcome.siblings:
-        yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{SIBLINGS}/{name}`.")
-    yield from ("", "## Stages", "", "| stage | updates | kept | seconds |", "|---|---:|---:|---:|")
-    for stage in outcome.stages:
-        yield f"| {stage['stage']} | {stage['updates']:,} | {stage['kept_update']:,} | {stage['seconds']:,.1f} |"
-    if origin:
-        yield from ("", "## The committee that taught this tagger", "", "```", origin, "```")
-    yield from ("", "## Settings", "", "```yaml", dump_yaml(settings).rstrip(), "```")
+    print_parts(folders, parts, settings, as_json)

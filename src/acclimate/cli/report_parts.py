@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
 from pydantic import Field, NonNegativeInt, PositiveInt
@@ -28,10 +27,10 @@ from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, se
 from acclimate.cli.reading import ReadingSettings, read, short_names, tell_notes
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.writers.shared import write_tables
+from acclimate.data.writers.shared import encoded, save, write_tables
 from acclimate.inference.loading import choose_device, require_finished
 from acclimate.inference.part_of_speech import part_of_speech_tagger
-from acclimate.inference.predict import guess_terms, require_comparable
+from acclimate.inference.predict import guess_terms, require_scorable
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.siblings import load_sibling
 from acclimate.model.tagger import Tagger
@@ -39,9 +38,6 @@ from acclimate.reporting.report import Look, report_page
 from acclimate.reporting.run_data import collect_run
 from acclimate.runs.run import TARGET, read_features
 from acclimate.settings import Seed, Settings, UsageError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 NO_TAGGER = "none"
 
@@ -91,7 +87,6 @@ class Request:
 
     folders: Sequence[str]
     settings: ReportSettings
-    console: Console
 
     @property
     def names(self) -> dict[str, str]:
@@ -141,15 +136,9 @@ def masks_part(request: Request) -> Part:
         lower_case=settings.lower_case,
     )
     logs = {name: read_masks(place) for name, place in request.names.items()}
-    with sentence_bar(request.console, "reading masks") as bar:
-        task = bar.add_task("", total=None)
-        advance = partial(bar.advance, task)
+    with sentence_bar(stderr_console(), "reading masks") as advance:
         runs = mask_statistics(logs, yardsticks, every=settings.every, progress=advance)
-    return Part(
-        render_masks(runs),
-        {"runs": [run.as_dict() for run in runs]},
-        mask_tables(runs),
-    )
+    return Part(render_masks(runs), {"runs": [run.as_dict() for run in runs]}, mask_tables(runs))
 
 
 def confidence_part(request: Request) -> Part:
@@ -162,16 +151,11 @@ def confidence_part(request: Request) -> Part:
         folder = resolved_tagger(place)
         require_finished(folder)
         tagger = Tagger.load(folder, choose_device(request.settings.device))
-        require_comparable(tagger, gold)
-        with sentence_bar(request.console, name) as bar:
-            task = bar.add_task("", total=len(gold))
-            guesses[name] = guess_terms(tagger, gold, progress=partial(bar.advance, task))
-    confidences = compare_term_confidences(gold, guesses, request.settings.terms)
-    return Part(
-        confidences.render(),
-        {"gold": gold.name, **confidences.as_dict()},
-        {"confidence": confidences.as_rows()},
-    )
+        require_scorable(tagger.labels, gold)
+        with sentence_bar(stderr_console(), name, len(gold)) as advance:
+            guesses[name] = guess_terms(tagger, gold, progress=advance)
+    found = compare_term_confidences(gold, guesses, request.settings.terms)
+    return Part(found.render(), {"gold": gold.name, **found.as_dict()}, {"confidence": found.as_rows()})
 
 
 def _gold(request: Request) -> Corpus:
@@ -229,8 +213,7 @@ def _points(request: Request, place: str, folder: Path) -> Mapping[str, FeatureP
         tell_notes(corpus, warn, of_tags=False)
         corpora[f"{domain} ({Path(name).name if Path(name).is_file() else name})"] = corpus
     readers = readers_of(tagger, source_tagger, corpora, next(iter(corpora)))
-    with sentence_bar(request.console, "reading") as bar:
-        advance = partial(bar.advance, bar.add_task("", total=None))
+    with sentence_bar(stderr_console(), "reading") as advance:
         return {"": feature_points(readers, corpora, settings.unit, settings.points, settings.seed, advance)}
 
 
@@ -244,37 +227,32 @@ PRINTED = tuple(PARTS)
 
 
 def write_page(
-    folders: Sequence[str], parts: Sequence[str], out: Path | None, settings: ReportSettings, quiet: bool, as_json: bool
+    folders: Sequence[str], parts: Sequence[str], out: Path | None, settings: ReportSettings, as_json: bool
 ) -> None:
     """Write the page of one folder, or some parts of it."""
-
     if len(folders) > 1:
         raise UsageError("A page is of one folder. Several go with --only curves, masks, confidence or feature-map.")
     folder = Path(folders[0])
     place = folder / "report.html" if out is None else out
     if folder.is_dir():  # what else it may be is told by who reads it
         check_file_to_write("--out", place, overwrite=True)
-    console = stderr_console(quiet)
+    console = stderr_console()
     with console.status("making the report"):
         look = Look(settings.quick, settings.sentences, console.print, settings.title, tuple(parts))
         page = report_page(folder, look)
     place.parent.mkdir(parents=True, exist_ok=True)
-    aside = place.with_name(f"{place.name}.part")
-    aside.write_text(page, encoding="utf-8")
-    aside.replace(place)
+    save(encoded(page), place)
     result = {"report": str(place), "bytes": place.stat().st_size}
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"report: {place}")
 
 
-def print_parts(
-    folders: Sequence[str], names: Sequence[str], settings: ReportSettings, quiet: bool, as_json: bool
-) -> None:
+def print_parts(folders: Sequence[str], names: Sequence[str], settings: ReportSettings, as_json: bool) -> None:
     """Print some parts as text or JSON, and write their tables."""
     csv = None if settings.csv is None else Path(settings.csv)
     check_folder_to_write("--set csv", csv)
     if csv is not None and "feature-map" in names:
         require_scikit_learn()
-    request = Request(folders, settings, stderr_console(quiet))
+    request = Request(folders, settings)
     parts = {name: PARTS[name](request) for name in names}
     if csv is not None:
         write_tables({name: rows for part in parts.values() for name, rows in part.tables.items()}, csv)

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 import typer
 
 from acclimate.cli.options import Jobs, Quiet
-
-
-class ScaleOption(StrEnum):
-    """How much is run."""
-
-    full = "full"
-    small = "small"
 
 
 def reproduce_command(
@@ -28,8 +20,9 @@ def reproduce_command(
         int | None, typer.Option(min=1, metavar="N", help="How many.", show_default="the paper's; small: 1")
     ] = None,
     scale: Annotated[
-        ScaleOption, typer.Option(help="small: bundled corpora and a few updates, in a few minutes on a CPU.")
-    ] = ScaleOption.full,
+        Literal["full", "small"],
+        typer.Option(help="small: bundled corpora and a few updates, in a few minutes on a CPU."),
+    ] = "full",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where trainings and tables go.")] = Path("runs/reproduce"),
     jobs: Jobs = None,
     assignments: Annotated[
@@ -46,15 +39,30 @@ def reproduce_command(
 
     Interrupted, the same command goes on. Tables with the same trainings share them.
     """
-    from acclimate.cli.outputs import check_folder_to_write
+    from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console
+    from acclimate.inference.loading import visible_gpus
+    from acclimate.reproduction.reproduce import reproduce
     from acclimate.reproduction.table import find_table
     from acclimate.settings import UsageError
 
-    find_table(name)  # a mistyped name is told before anything else is asked for
-    if data is None and scale == ScaleOption.full:
+    table = find_table(name)  # a mistyped name is told before anything else is asked for
+    if data is None and scale == "full":
         raise UsageError(f"{name}: give the data sets (--data DIR), or run it on bundled corpora (--scale small).")
     check_folder_to_write("--out", out, "a table")
-    _run(name, data, seeds, scale.value, out, jobs, assignments or [], quiet)
+    console = stderr_console(quiet)
+    with resumable(out, False), console.status("making trainings"):
+        reproduce(
+            name,
+            data,
+            out,
+            seeds=seeds,
+            scale=scale,
+            assignments=assignments or [],
+            jobs=jobs or max(1, len(visible_gpus())),
+            command=_command(table.name, data, seeds, scale, assignments or []),
+            tell=console.print,
+        )
+    typer.echo((out / f"{table.name}.md").read_text(encoding="utf-8"))
 
 
 def list_tables_command() -> None:
@@ -63,38 +71,6 @@ def list_tables_command() -> None:
 
     for table in all_tables().values():
         typer.echo(f"{table.name:<24} {table.paper}, {table.shows}: {table.title}")
-
-
-def _run(
-    name: str,
-    data: Path | None,
-    seeds: int | None,
-    scale: Any,
-    out: Path,
-    jobs: int | None,
-    assignments: list[str],
-    quiet: bool,
-) -> None:
-    from acclimate.cli.outputs import resumable, stderr_console
-    from acclimate.inference.loading import visible_gpus
-    from acclimate.reproduction.reproduce import reproduce
-    from acclimate.reproduction.table import find_table
-
-    console = stderr_console(quiet)
-    table = find_table(name)
-    with resumable(out, False), console.status("making trainings"):
-        reproduce(
-            name,
-            data,
-            out,
-            seeds=seeds,
-            scale=scale,
-            assignments=assignments,
-            jobs=jobs or max(1, len(visible_gpus())),
-            command=_command(table.name, data, seeds, scale, assignments),
-            tell=console.print,
-        )
-    typer.echo((out / f"{table.name}.md").read_text(encoding="utf-8"))
 
 
 def _command(table: str, data: Path | None, seeds: int | None, scale: str, assignments: list[str]) -> str:

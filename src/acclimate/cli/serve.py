@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from acclimate.cli.options import Device, Host, Port, set_option
+from acclimate.cli.options import Device, Host, Port, ServeSet
 
 
 def serve_command(
@@ -17,7 +17,7 @@ def serve_command(
     ],
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    assignments: Annotated[list[str] | None, set_option("serve", "serve.X=Y")] = None,
+    assignments: ServeSet = None,
     device: Device = "auto",
 ) -> None:
     """Answer requests for entities over HTTP, and show a page to try taggers on.
@@ -26,19 +26,13 @@ def serve_command(
 
     A run's tagger before adaptation is served beside it. Ctrl-C and SIGTERM let requests in work end.
     """
-    from acclimate.settings import UsageError, complete, with_assignments
-
-    try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise UsageError("serving needs starlette and uvicorn. pip install 'acclimate[serve]'") from None
-
+    require_server("serving")
     from acclimate.cli.outputs import warn
     from acclimate.serving.app import Service, build_app
     from acclimate.serving.server import TOKEN, bind, hosts_of, is_local, serve, token_of, url_of
     from acclimate.serving.settings import ServeSettings
     from acclimate.serving.taggers import load_taggers
+    from acclimate.settings import complete, with_assignments
 
     settings = complete(ServeSettings, with_assignments({}, assignments or ()), where="serve").serve
     token = token_of(settings)
@@ -55,3 +49,13 @@ def serve_command(
 
         service = Service(served, settings)
         serve(service, build_app(service, hosts_of(made, host, settings), token), made, announce)
+
+
+def require_server(what: str) -> None:
+    """Refuse to serve without the libraries of the extra."""
+    from importlib.util import find_spec
+
+    from acclimate.settings import UsageError
+
+    if not (find_spec("starlette") and find_spec("uvicorn")):
+        raise UsageError(f"{what} needs starlette and uvicorn. pip install 'acclimate[serve]'")

@@ -127,20 +127,18 @@ class CompareSettings(SharedSettings, CorporaSettings):
     @property
     def seed_numbers(self) -> int | list[int]:
         """`3` are three seeds, `3,` and `[3]` are seed 3 alone."""
-        found = self.seeds if not isinstance(self.seeds, str) else self._spelled_seeds(self.seeds)
-        if isinstance(found, int) and found > _MOST_SEEDS:
+        seeds = self.seeds
+        if isinstance(seeds, str):
+            try:
+                numbers = [int(seed) for seed in listed(seeds)]
+            except ValueError:
+                raise SettingsError(f"seeds cannot be {seeds!r}: a number, or numbers with commas between.") from None
+            seeds = numbers if "," in seeds or not numbers else numbers[0]
+        if isinstance(seeds, int) and seeds > _MOST_SEEDS:
             raise SettingsError(
-                f"seeds cannot be {found}: nobody trains so often. One seed alone has a comma: {found},"
+                f"seeds cannot be {seeds}: nobody trains so often. One seed alone has a comma: {seeds},"
             )
-        return found
-
-    @staticmethod
-    def _spelled_seeds(seeds: str) -> int | list[int]:
-        try:
-            numbers = [int(seed) for seed in listed(seeds)]
-        except ValueError:
-            raise SettingsError(f"seeds cannot be {seeds!r}: a number, or numbers with commas between.") from None
-        return numbers if "," in seeds or not numbers else numbers[0]
+        return seeds
 
 
 def listed(names: str | Sequence[str]) -> list[str]:

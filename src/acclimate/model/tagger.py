@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -19,7 +20,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Scheme
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
-from acclimate.model.card import CARD, read_card, read_origin, tagger_card
+from acclimate.model.card import CARD, read_origin, tagger_card
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
@@ -93,9 +94,9 @@ class Tagger(TextTagger, Learner):
         if not len(labels):
             raise InputError("a tagger needs at least one label; the training text has none.")
         self.encoder, self.labels, self.head_name, self.scheme = encoder, labels, head, scheme
-        self.origin: str | None = None  # the card of the tagger that it began with, and the terms of its text
         self.card: str | None = None  # of these weights; forgotten when they are trained
-        self.seen: SeenWords | None = None  # its training text, for scores of seen and unseen words
+        self._kept_card: str | None = None  # as it was loaded
+        self._kept_seen: Any = None
         self.tags = labels.tags(scheme)
         self._gold_tags = GoldTags(labels, scheme)
         self.hidden_odds = 1.0  # of a label that nobody looked for, beside O; set before training
@@ -251,6 +252,16 @@ class Tagger(TextTagger, Learner):
                 if name == "bias":
                     weight[is_new] -= _NEW_BELOW_OUTSIDE
 
+    @cached_property
+    def seen(self) -> SeenWords | None:  # type: ignore[override]  # it can be set all the same
+        """Its training text, for scores of seen and unseen words."""
+        return None if self._kept_seen is None else SeenWords.from_dict(self._kept_seen)
+
+    @cached_property
+    def origin(self) -> str | None:
+        """The card of the tagger that it began with, and the terms of its text."""
+        return read_origin(self._kept_card)
+
     @property
     def on_gpu(self) -> bool:
         return self.device.type != "cpu"
@@ -324,9 +335,9 @@ class Tagger(TextTagger, Learner):
             tagger = cls(make_encoder(), labels, description.head, description.scheme, **make)
         _require_fit(tagger.state_dict(), weights, folder)
         tagger.load_state_dict(weights, strict=False)
-        tagger.seen = read_seen(folder) if _SEEN in listed else None
-        tagger.card = read_card(folder)
-        tagger.origin = read_origin(tagger.card)
+        tagger._kept_seen = read_sealed_json(folder / _SEEN) if _SEEN in listed else None
+        card = folder / CARD
+        tagger.card = tagger._kept_card = card.read_text(encoding="utf-8") if card.is_file() else None
         return tagger
 
 

@@ -16,7 +16,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.counts import require_gold
 from acclimate.evaluation.scores import score
-from acclimate.inference.predict import predict, require_comparable
+from acclimate.inference.predict import predict, require_scorable
 from acclimate.layout import RUN, TRAINING
 from acclimate.methods.teachers import Distillation, frozen_copy
 from acclimate.model.card import About, tagger_card
@@ -118,7 +118,7 @@ def compress(
     if not len(text):
         raise InputError(f"{text.name} has no sentences to learn on.")
     if test is not None:
-        require_comparable(tagger, test)
+        require_scorable(tagger.labels, test)
         require_gold(test)
     place = None if out is None else Path(out)
     known = _fingerprint(tagger, text, len(kept), training, seed)

@@ -14,7 +14,7 @@ from acclimate.data.subsets import split
 from acclimate.evaluation.counts import require_gold
 from acclimate.evaluation.seen import Shared, texts_in, texts_of
 from acclimate.evaluation.seen import Vocabulary as SeenWords
-from acclimate.inference.predict import require_comparable, require_spans
+from acclimate.inference.predict import require_scorable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY, find_recipe, require_source
 from acclimate.recipes.recipe import Plan, Recipe
@@ -104,7 +104,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     teacher = None if for_target or not len(plan.source) else plan.source  # without any, the batches will say so
     for corpus in (teacher, task.target_labelled, task.watch, judge, *tests.values()):
         if corpus is not None:
-            require_comparable(tagger, corpus)
+            require_scorable(tagger.labels, corpus)
     for corpus in (task.watch, judge, *tests.values()):
         if corpus is not None:
             require_gold(corpus)
