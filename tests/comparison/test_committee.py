@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,8 +165,11 @@ def test_a_damaged_answer_is_no_answer(build: Callable[..., Tagger], tweets: Cor
     assert read_answer(tmp_path, text) is None
 
 
-def test_members_work_side_by_side(finished: tuple[Path, Lesson, Outcome], task: Task, tmp_path: Path) -> None:
-    lesson = consult(task, settings(), TWO.model_copy(update={"jobs": 2}), tmp_path)
+def test_members_work_side_by_side_on_an_executor(
+    finished: tuple[Path, Lesson, Outcome], task: Task, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        lesson = consult(task, settings(), TWO, tmp_path, executor=executor)
     assert lesson.text == finished[1].text
 
 

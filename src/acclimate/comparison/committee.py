@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,8 @@ def consult(
     settings: RunSettings,
     options: CommitteeSettings,
     folder: Path,
+    *,
+    executor: Executor | None = None,
     tell: Callable[[str], Any] = lambda line: None,
 ) -> Lesson:
     """Train the members that are not finished yet, from where each stands, and let them label the target's text."""
@@ -163,9 +166,9 @@ def consult(
     runs = planned_members(settings, options, folder)
     members = [run for run in runs if run.folder.name != BEFORE]
     blind = BlindTask.of(replace(task, target=task.target.unlabelled()))
-    threads = 1 if options.jobs > 1 else None
+    threads = 1 if executor is not None or options.jobs > 1 else None
     work = [Job(_named(run), run_member, (run, blind, run in members, threads)) for run in runs]
-    failures = make_all(work, None, options.jobs, tell)
+    failures = make_all(work, executor, options.jobs, tell)
     if failures:
         name, why = next(iter(failures.items()))
         raise InputError(f"the committee is not complete: {name} failed. {why}")
