@@ -14,14 +14,14 @@ from committee import jobs_of, member_jobs, runs_of, table
 
 def options(**changes: Any) -> Namespace:
     given = {"seeds": [1, 2], "labels": [0], "typing": ["typed"], "targets": ["fin", "wikigold"], "sizes": [1, 3]}
-    more = {"recipes": ["source-only", "mat"], "encoder": "acclimate-mini"}
+    more = {"ways": ["vote", "marginals"], "recipes": ["source-only", "mat"], "encoder": "acclimate-mini"}
     return Namespace(**{**given, **more, "tuning": 3, "set": [], "out": "there", **changes})
 
 
 def test_members_are_trained_once_for_committees_of_all_sizes() -> None:
     found = [(case.name, number) for case, number in member_jobs(options())]
     assert len(found) == len(set(found)) == 2 * 2 * 3
-    assert len(list(jobs_of(options()))) == 2 * 2 * 2
+    assert len(list(jobs_of(options()))) == 2 * 2 * 2 * 2
 
 
 def test_members_of_two_seeds_have_no_seed_in_common_and_recipes_take_turns() -> None:

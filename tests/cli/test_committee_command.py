@@ -37,6 +37,7 @@ def test_members_committee_and_student_are_told(taught: tuple[Path, Answer]) -> 
         assert "committee of 2 members" in said
         assert "member, self-training  1001" in said
     assert "After: taught by the committee." in answer.out
+    assert "2 members, one of source-only" in answer.err.replace("\n", " ")
 
 
 def test_the_student_is_a_tagger_as_any_other_and_so_are_the_members_that_were_kept(
@@ -71,8 +72,9 @@ def test_another_committee_does_not_go_on_with_this_one(words: list[object], tmp
     given = [*words, "--out", tmp_path / "a"]
     with ctrl_c_after(3):
         acclimate(*given, code=130)
-    answer = acclimate(*given, "--set", "committee.recipes=mat", code=2)
-    assert "committee.recipes" in answer.err
-    acclimate(*given, "--set", "committee.recipes=mat", "--overwrite")
-    found = json.loads((tmp_path / "a" / "report.json").read_text(encoding="utf-8"))
-    assert [one["recipe"] for one in found["committee"]["members"]] == ["mat", "mat"]
+    answer = acclimate(*given, "--set", "committee.labels=marginals", code=2)
+    assert "committee.labels: vote then, marginals now" in answer.err
+    acclimate(*given, "--set", "committee.labels=marginals", "--overwrite")
+    assert (
+        json.loads((tmp_path / "a" / "report.json").read_text(encoding="utf-8"))["committee"]["labels"] == "marginals"
+    )

@@ -15,6 +15,7 @@ from acclimate.comparison.committee import (
     STRIDE,
     Lesson,
     consult,
+    expected_time,
     planned_members,
     read_answer,
     render_committee,
@@ -25,7 +26,8 @@ from acclimate.comparison.committee import (
 )
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import guess, predict
+from acclimate.model.storage import read_tensors
 from acclimate.model.tagger import Tagger
 from acclimate.runs.result import Outcome
 from acclimate.runs.settings import CommitteeSettings, RunSettings
@@ -52,7 +54,7 @@ def task(news: Corpus, tweets: Corpus, make_corpus: Callable[..., Corpus]) -> Ta
 
 def learnt(task: Task, folder: Path, options: CommitteeSettings = TWO, **changes: Any) -> tuple[Lesson, Outcome]:
     lesson = consult(task, settings(**changes), options, folder)
-    return lesson, teach(lesson, task, settings(**changes), folder)
+    return lesson, teach(lesson, options, task, settings(**changes), folder)
 
 
 @pytest.fixture(scope="module")
@@ -157,12 +159,34 @@ def test_a_member_that_is_finished_but_has_not_answered_answers(
 
 
 def test_a_damaged_answer_is_no_answer(build: Callable[..., Tagger], tweets: Corpus, tmp_path: Path) -> None:
-    text, file = tweets.unlabelled(), tmp_path / "text-tags.json"
-    assert read_answer(tmp_path, text) is None
-    write_answer(build(), tmp_path, text)
-    assert read_answer(tmp_path, text) is not None
-    file.write_bytes(file.read_bytes()[:-9] + b"x" * 9)
-    assert read_answer(tmp_path, text) is None
+    text = tweets.unlabelled()
+    for soft, name in ((False, "text-tags.json"), (True, "text-marginals.safetensors")):
+        assert read_answer(tmp_path, text, soft) is None
+        write_answer(build(), tmp_path, text, soft)
+        assert read_answer(tmp_path, text, soft) is not None
+        found = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(found[:-9] + b"x" * 9)
+        assert read_answer(tmp_path, text, soft) is None
+
+
+def test_probabilities_are_kept_in_half_precision(build: Callable[..., Tagger], tweets: Corpus, tmp_path: Path) -> None:
+    tagger, text = build(), tweets.unlabelled()
+    write_answer(tagger, tmp_path, text, True)
+    kept = read_tensors(tmp_path / "text-marginals.safetensors")["marginals"]
+    assert str(kept.dtype) == "torch.float16"
+    answer = read_answer(tmp_path, text, True)
+    assert answer is not None
+    for kept_sentence, sentence in zip(answer, guess(tagger, text), strict=True):
+        for kept_row, row in zip(kept_sentence.probabilities or (), sentence.probabilities or (), strict=True):
+            assert dict(kept_row) == pytest.approx(dict(row), abs=2e-3)
+
+
+def test_a_student_of_probabilities_learns_soft_labels(task: Task, tmp_path: Path) -> None:
+    lesson, outcome = learnt(task, tmp_path, CommitteeSettings(members=2, labels="marginals"))
+    assert all(sentence.probabilities is not None for sentence in lesson.text)
+    assert outcome.tagger is not None
+    assert lesson.open_share == 0
+    assert "mean of their probabilities" in render_committee(lesson.as_dict(outcome))
 
 
 def test_members_work_side_by_side_on_an_executor(
@@ -194,6 +218,15 @@ def test_members_of_several_recipes_take_turns_beside_the_tagger_before(tmp_path
     ]
 
 
+def test_a_student_may_begin_as_the_first_member(task: Task, tmp_path: Path) -> None:
+    lesson = consult(task, settings(), TWO, tmp_path)
+    still = settings(training={**TRAINING, "learning_rate": 1e-12})
+    warm = teach(lesson, CommitteeSettings(members=2, warm_start=True), task, still).tagger
+    assert warm is not None
+    for name, weight in Tagger.load(tmp_path / "members" / "1").state_dict().items():
+        assert weight.allclose(warm.state_dict()[name])
+
+
 def test_labelled_target_sentences_teach_members_and_student(
     task: Task, tmp_path: Path, make_corpus: Callable[..., Corpus]
 ) -> None:
@@ -215,7 +248,15 @@ def test_without_dev_sentences_gold_ones_choose_the_student_s_state(task: Task, 
     assert student_of(few, settings(), task.source)[1].select == "last"
 
 
-def test_what_no_committee_can_be_made_of_is_refused(task: Task, make_corpus: Any) -> None:
+def test_the_time_is_told_for_members_and_student(task: Task, tmp_path: Path) -> None:
+    told = expected_time(task, settings(), TWO, tmp_path)
+    assert "expected time: about" in told
+    assert "2 members" in told
+    assert "the student" in told
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_no_committee_can_be_made_of_is_refused(task: Task, make_corpus: Any, part_of_speech: Corpus) -> None:
     def refusal(task: Task, options: CommitteeSettings = TWO, **changes: Any) -> str:
         with pytest.raises(UsageError) as refused:
             require_committee(task, settings(**changes), options)
@@ -226,6 +267,8 @@ def test_what_no_committee_can_be_made_of_is_refused(task: Task, make_corpus: An
     assert "learns from labelled target sentences" in refusal(task, recipe="la-dtl")
     assert "the target's own" in refusal(replace(task, target_labelled=make_corpus(6)), recipe="target-only")
     assert "1,000 apart" in refusal(task, seed=2**32 - 1)
+    plain = Task(part_of_speech, target=part_of_speech.unlabelled())
+    assert "soft labels" in refusal(plain, CommitteeSettings(members=2, labels="marginals"))
     with pytest.raises(SettingsError, match="Unknown recipe"):
         complete(CommitteeSettings, {"recipes": "mat,none"}, where="committee")
     with pytest.raises(SettingsError):

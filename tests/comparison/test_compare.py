@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -323,6 +324,14 @@ def test_a_first_look_makes_a_share_of_the_updates_and_says_so(toy: Toy, tmp_pat
     assert "A first look: every recipe made 25 % of its updates." in render(found)
 
 
+def test_the_cost_is_told_before_the_start(toy: Toy, tmp_path: Path) -> None:
+    told: list[str] = []
+    toy.compare(tmp_path, seeds=1, estimate=True, tell=told.append)
+    assert re.search(
+        r"^expected time: about \d+ s \(.*\)\. One run: source-only \d+ s, self-training \d+ s\.$", told[2]
+    )
+
+
 @pytest.mark.parametrize(
     ("recipes", "changes", "words"),
     [
@@ -339,8 +348,3 @@ def test_what_cannot_be_run_is_said_at_once(
     with pytest.raises(UsageError, match=words):
         toy.compare(tmp_path, recipes, **changes)
     assert not list(tmp_path.iterdir())
-
-
-def test_entities_are_not_asked_of_plain_tags(part_of_speech: Corpus) -> None:
-    text = part_of_speech.unlabelled()
-    assert "mslm" not in fitting_recipes(Task(part_of_speech, target=text), "acclimate-mini")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from comparing import compare
@@ -22,6 +23,7 @@ from acclimate.comparison.selectors import (
     Evidence,
     information_maximisation,
     mean_entropy,
+    nuclear_norm,
     source_dev,
 )
 from acclimate.data.corpus import Corpus
@@ -82,6 +84,23 @@ def test_entropy_and_information_equal_the_plain_sums(evidence: Evidence) -> Non
     assert information_maximisation(evidence) == pytest.approx(all_together - expected, rel=1e-4)
 
 
+def test_the_nuclear_norm_is_one_for_sure_and_even_answers_alone(evidence: Evidence) -> None:
+    rows = evidence.probabilities.numpy()
+    tags = rows.shape[1]
+    roots = np.sqrt(np.linalg.eigvalsh(rows.T @ rows).clip(0))  # the singular values, by another way
+    assert nuclear_norm(evidence) == pytest.approx(roots.sum() / math.sqrt(len(rows) * tags), rel=1e-4)
+
+    def given(probabilities: torch.Tensor) -> float | None:
+        seen = replace(evidence)
+        vars(seen)["probabilities"] = probabilities  # as if they had been computed
+        return nuclear_norm(seen)
+
+    even = torch.eye(tags, dtype=torch.float64).repeat(5, 1)
+    assert given(even) == pytest.approx(1)
+    assert given(torch.full_like(even, 1 / tags)) == pytest.approx(1 / tags)  # sure of nothing
+    assert given(even[:1].repeat(5 * tags, 1)) == pytest.approx(1 / math.sqrt(tags))  # sure of a single tag
+
+
 def test_a_tagger_that_finds_nothing_deceives_entropy_but_not_the_others(trained: Tagger, evidence: Evidence) -> None:
     silent = replace(evidence, tagger=saying_only_outside(trained))
 
@@ -90,6 +109,7 @@ def test_a_tagger_that_finds_nothing_deceives_entropy_but_not_the_others(trained
 
     assert prefers_silence(mean_entropy)
     assert not prefers_silence(information_maximisation)
+    assert not prefers_silence(nuclear_norm)
     assert not prefers_silence(source_dev)
 
 

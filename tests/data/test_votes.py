@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
-from acclimate.data.votes import agreed, open_share, voted
+from acclimate.data.soft_labels import rows_in_scheme, softened
+from acclimate.data.votes import agreed, averaged, open_share, voted
 
 WORDS = ("Anna", "Bell", "flew", "to", "New", "York")
 
@@ -56,6 +57,16 @@ def test_plain_tags_are_never_open() -> None:
     rows = [("N", "N"), ("N", "V"), ("V", "V")]
     answers = [Corpus.of([Sentence(("a", "b"), row)], kind="plain") for row in rows]
     assert tags(agreed(answers)) == tags(voted(answers)) == ("N", "V")
+
+
+def test_the_mean_of_probabilities_is_coherent_and_each_member_counts_alike() -> None:
+    one = Sentence(("Anna", "Bell"), ("O", "O"))
+    rows = [[{"B-PER": 0.9, "O": 0.1}, {"I-PER": 0.9, "O": 0.1}], [{"B-PER": 0.5, "O": 0.5}, {"O": 1.0}]]
+    found = averaged([Corpus.of([softened(one, row)]) for row in rows])
+    (sentence,) = found
+    first, second = rows_in_scheme(sentence, "BIOES")  # refuses what is not coherent
+    assert first == pytest.approx({"B-PER": 0.45, "S-PER": 0.25, "O": 0.3})
+    assert second == pytest.approx({"E-PER": 0.45, "O": 0.55})
 
 
 spans = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.sampled_from(["PER", "LOC"])), max_size=4)

@@ -345,7 +345,7 @@ def test_a_run_of_an_earlier_version_that_did_not_look_is_read_all_the_same(run:
 
 def test_a_committee_is_told_with_members_and_student(run: Path) -> None:
     members = [{"recipe": "mat", "seed": 1001, "f1": 0.4125, "seconds": 3.21}]
-    found = {"sentences": 1200, "open_share": 0.031, "members": members}
+    found = {"labels": "vote", "sentences": 1200, "open_share": 0.031, "members": members}
     found |= {"committee_f1": None, "student_f1": 0.4375}
     report = json.loads((run / "report.json").read_text(encoding="utf-8"))
     put(run / "report.json", {**report, "committee": found})

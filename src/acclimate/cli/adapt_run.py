@@ -167,19 +167,26 @@ class AdaptRun:
         """Print the stages and how long they will take. What cannot be timed is refused later, by the training."""
         if self.resumes:
             self.console.print(f"{self.folder} holds the beginning of this run: it goes on from there.")
-        is_timed = not (self.settings.minutes or self.settings.committee.members or _processes() > 1)
-        if self.resumes or self.console.quiet or not is_timed:
+        if self.resumes or self.console.quiet or self.settings.minutes or _processes() > 1:
             return
         from acclimate.comparison.scheduler import is_expected
-        from acclimate.runs.budget import expected_cost
 
         try:
-            expected = self._timed(lambda: expected_cost(self.task, self.effective)).describe()
+            expected = self._timed(self._expected_time)
         except Exception as failure:
             if not is_expected(failure):
                 raise
         else:
             self.console.print(expected)
+
+    def _expected_time(self) -> str:
+        if self.settings.committee.members:
+            from acclimate.comparison.committee import expected_time
+
+            return expected_time(self.task, self.effective, self.settings.committee, self.folder)
+        from acclimate.runs.budget import expected_cost
+
+        return expected_cost(self.task, self.effective).describe()
 
     def _timed(self, work: Callable[[], Result]) -> Result:
         """Time updates without changing what is drawn later."""
@@ -218,7 +225,7 @@ class AdaptRun:
         if self.lesson is not None:
             from acclimate.comparison.committee import teach
 
-            train = partial(teach, self.lesson)
+            train = partial(teach, self.lesson, self.settings.committee)
         with TrainingBar(self.console) as bar:
             outcome = train(
                 self.task,

@@ -107,6 +107,7 @@ def compare_command(
             rounds=settings.rounds,
             jobs=at_once,
             executor=executor,
+            estimate=not quiet,
             tell=console.print,
         )
         (folder / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")

@@ -1,8 +1,8 @@
 """A committee: taggers that differ in seed or recipe label the target's text, and one student learns these labels.
 
 Each member is an ordinary run in `members/N` of the run's folder, and never sees the target test's labels. The student
-learns the source, the spans that all members found (a word on which they do not agree may be anything), and a batch of
-the labelled target sentences in each update, if there are any.
+learns the source, the spans that all members found (a word on which they do not agree may be anything) or the mean of
+their probabilities, and a batch of the labelled target sentences in each update, if there are any.
 """
 
 from __future__ import annotations
@@ -14,36 +14,44 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from acclimate.comparison.results import RunResult, read_run
 from acclimate.comparison.scheduler import (
     Job,
+    expected_seconds,
     fitting_recipes,
     make_all,
     obstacle_for,
+    seconds_of_all,
 )
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.votes import agreed, open_share, voted
+from acclimate.data.soft_labels import coherent, softened
+from acclimate.data.votes import agreed, averaged, open_share, voted
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.table import align
-from acclimate.inference.predict import predict
+from acclimate.evaluation.table import align, duration
+from acclimate.inference.predict import guess, predict
 from acclimate.layout import BEFORE, COMMITTEE, MEMBERS
 from acclimate.model.encoders.shipped import CNN_LSTM
-from acclimate.model.storage import StorageError
+from acclimate.model.storage import StorageError, read_tensors, write_tensors
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baselines import LA_DTL
 from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
+from acclimate.runs.budget import expected_cost
 from acclimate.runs.card import run_card
+from acclimate.runs.fingerprint import file_digest
 from acclimate.runs.folder import read_checksummed, write_checksummed
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.result import Outcome
-from acclimate.runs.run import PlannedRun, finish_run, working_alone
+from acclimate.runs.run import PlannedRun, finish_run, using_threads, working_alone
 from acclimate.runs.settings import CommitteeSettings, RunSettings
 from acclimate.runs.task import BlindTask, StudentTask, Task
 from acclimate.runs.train import train_run
 from acclimate.settings import GREATEST_SEED, UsageError
 from acclimate.spelling import argument, count
 from acclimate.training.loop import device_for
+from acclimate.training.rehearsal import RULE
 from acclimate.training.stage import DevelopmentScore
 
 STRIDE = 1000  # between the seeds of two members: committees of neighbouring seeds share nobody
@@ -55,8 +63,10 @@ class Lesson:
 
     text: Corpus
     before: Tagger = field(repr=False)
+    first: Tagger = field(repr=False)  # the first member
     members: tuple[RunResult, ...]
     committee_f1: float | None  # of the spans that most members found; None without labelled test sentences
+    labels: str
 
     @property
     def open_share(self) -> float:
@@ -67,6 +77,7 @@ class Lesson:
             {"recipe": one.recipe, "seed": one.seed, "f1": one.f1, "seconds": one.seconds} for one in self.members
         ]
         return {
+            "labels": self.labels,
             "sentences": len(self.text),
             "open_share": round(self.open_share, 4),
             "members": members,
@@ -84,7 +95,9 @@ def render_committee(report: dict[str, Any]) -> str:
     rows.append(["student", "", _percent(report["student_f1"]), ""])
     size = count(len(report["members"]), "member")
     learnt = (
-        f"The student learns what all agree on in {count(report['sentences'], 'target sentence')}; "
+        f"The student learns the mean of their probabilities on {count(report['sentences'], 'target sentence')}."
+        if report["labels"] == "marginals"
+        else f"The student learns what all agree on in {count(report['sentences'], 'target sentence')}; "
         f"{100 * report['open_share']:.1f} % of the words are left open."
     )
     return "\n".join([f"committee of {size}", "", *align(rows), "", learnt])
@@ -117,6 +130,8 @@ def require_committee(task: Task, settings: RunSettings, options: CommitteeSetti
         raise UsageError(f"A committee labels target text: give some ({argument('target')}).")
     if settings.seed + STRIDE * (options.members - 1) > GREATEST_SEED:
         raise UsageError(f"The seed {settings.seed} is too large: members have seeds {STRIDE:,} apart.")
+    if options.labels == "marginals" and task.source.kind == "plain":
+        raise UsageError(f"Plain tags have no soft labels here: use {argument('committee.labels', 'vote')}.")
     for name in dict.fromkeys(options.recipes or (settings.recipe,)):
         if obstacle := obstacle_for(find_recipe(name), task, settings.tagger.encoder):
             raise UsageError(obstacle)
@@ -167,15 +182,23 @@ def consult(
     members = [run for run in runs if run.folder.name != BEFORE]
     blind = BlindTask.of(replace(task, target=task.target.unlabelled()))
     threads = 1 if executor is not None or options.jobs > 1 else None
-    work = [Job(_named(run), run_member, (run, blind, run in members, threads)) for run in runs]
+    soft = options.labels == "marginals"
+    work = [Job(_named(run), run_member, (run, blind, run in members, soft, threads)) for run in runs]
     failures = make_all(work, executor, options.jobs, tell)
     if failures:
         name, why = next(iter(failures.items()))
         raise InputError(f"the committee is not complete: {name} failed. {why}")
-    answers = [read_answer(run.folder, task.target.unlabelled()) for run in members]
-    text = agreed([answer for answer in answers if answer is not None])
+    answers = [read_answer(run.folder, task.target.unlabelled(), soft) for run in members]
+    text = (averaged if soft else agreed)([answer for answer in answers if answer is not None])
     results = tuple(read_run(run, task.target_test) for run in members)
-    return Lesson(text, Tagger.load(runs[0].folder), results, _committee_f1(results, task.target_test))
+    return Lesson(
+        text,
+        Tagger.load(runs[0].folder),
+        Tagger.load(members[0].folder),
+        results,
+        _committee_f1(results, task.target_test),
+        options.labels,
+    )
 
 
 def _named(run: PlannedRun) -> str:
@@ -183,15 +206,15 @@ def _named(run: PlannedRun) -> str:
     return f"{'tagger' if who == BEFORE else 'member'} {who} ({run.name})"
 
 
-def run_member(run: PlannedRun, task: BlindTask, answers: bool, threads: int | None = None) -> float:
+def run_member(run: PlannedRun, task: BlindTask, answers: bool, soft: bool, threads: int | None = None) -> float:
     """Finish the run of a member, let it label the target's text, and say how many seconds that took."""
     started = time.monotonic()
     with working_alone(run.folder, threads):
         is_new = run.state(task) != "finished"
         finish_run(run, task, has_baseline=False)
         text = task.target
-        if answers and text is not None and (is_new or read_answer(run.folder, text) is None):
-            write_answer(Tagger.load(run.folder, device_for(run.settings.training)), run.folder, text)
+        if answers and text is not None and (is_new or read_answer(run.folder, text, soft) is None):
+            write_answer(Tagger.load(run.folder, device_for(run.settings.training)), run.folder, text, soft)
     return time.monotonic() - started
 
 
@@ -220,10 +243,18 @@ def student_of(task: Task, settings: RunSettings, text: Corpus) -> tuple[Student
     return own, _plain(settings, recipe=recipe.name, options=options, select=select, train_on_dev=False)
 
 
-def teach(lesson: Lesson, task: Task, settings: RunSettings, folder: Path | None = None, **how: Any) -> Outcome:
+def teach(
+    lesson: Lesson,
+    options: CommitteeSettings,
+    task: Task,
+    settings: RunSettings,
+    folder: Path | None = None,
+    **how: Any,
+) -> Outcome:
     """Train the student, and compare it with the tagger "before". `how` goes to `train_run`."""
     own, plainly = student_of(task, settings, lesson.text)
-    outcome = train_run(own, plainly, folder, baseline=lesson.before, **how)
+    tagger = lesson.first if options.warm_start else None
+    outcome = train_run(own, plainly, folder, tagger=tagger, baseline=lesson.before, **how)
     updates = sum(stage["updates"] for stage in outcome.stages)
     remark = (
         f"{count(len(lesson.members), 'tagger')} labelled {count(len(lesson.text), 'target sentence')}. One student "
@@ -235,19 +266,61 @@ def teach(lesson: Lesson, task: Task, settings: RunSettings, folder: Path | None
     return outcome
 
 
-_TAGS = "text-tags.json"
+def expected_time(task: Task, settings: RunSettings, options: CommitteeSettings, folder: Path) -> str:
+    """What to tell of the members that are not finished, and of the student. A few updates of each recipe are timed."""
+    text = task.target
+    assert text is not None
+    task = replace(task, source_test=None, target_test=None)
+    blind = BlindTask.of(task)
+    left = planned_members(settings, options, folder)
+    guessed = text.with_tags([["O"] * len(sentence) for sentence in text])
+    with using_threads(1 if options.jobs > 1 else None):
+        expected = {run.recipe: expected_seconds(run, blind) for run in {run.recipe: run for run in left}.values()}
+        student = settings.share * expected_cost(*student_of(task, settings, guessed)).seconds
+    hands = min(options.jobs, len(left))
+    whole = duration(student + seconds_of_all(left, expected, hands))
+    parts = [f"{options.members} members", *(f"one of {name} {duration(each)}" for name, each in expected.items())]
+    return f"expected time: about {whole} ({RULE}): {', '.join(parts)}, the student {duration(student)}."
 
 
-def write_answer(tagger: Tagger, folder: Path, text: Corpus) -> None:
-    """Tag the text and keep the tags."""
-    answer = predict(tagger, text)
-    write_checksummed(folder / _TAGS, {"kind": answer.kind, "tags": [sentence.tags for sentence in answer]})
+_TAGS, _NOTE, _MARGINALS = "text-tags.json", "text-marginals.json", "text-marginals.safetensors"
 
 
-def read_answer(folder: Path, text: Corpus) -> Corpus | None:
+def write_answer(tagger: Tagger, folder: Path, text: Corpus, soft: bool) -> None:
+    """Tag the text and keep the tags; `soft`: the probabilities of IOB2 tags, in half precision."""
+    answer = (guess if soft else predict)(tagger, text)
+    if not soft:
+        kept = {"kind": answer.kind, "tags": [sentence.tags for sentence in answer]}
+        return write_checksummed(folder / _TAGS, kept)
+    tags = tagger.labels.tags("IOB2")
+    numbers = {tag: number for number, tag in enumerate(tags)}
+    rows = [row for sentence in answer for row in sentence.probabilities or ()]
+    marginals = torch.zeros(len(rows), len(tags), dtype=torch.float16)
+    for place, row in enumerate(rows):
+        for tag, probability in row:
+            marginals[place, numbers[tag]] = probability
+    aside = folder / f"{_MARGINALS}.part"
+    write_tensors(aside, {"marginals": marginals})
+    aside.replace(folder / _MARGINALS)
+    write_checksummed(folder / _NOTE, {"tags": tags, "marginals": file_digest(folder / _MARGINALS)})
+
+
+def read_answer(folder: Path, text: Corpus, soft: bool) -> Corpus | None:
     """The text as the member labelled it; None where that is not kept whole."""
     try:
-        kept = read_checksummed(folder / _TAGS)
-    except (OSError, StorageError):
-        return None
-    return Corpus(text.with_tags(kept["tags"]).sentences, text.name, kept["kind"], text.notes)
+        kept = read_checksummed(folder / (_NOTE if soft else _TAGS))
+        if not soft:
+            return Corpus(text.with_tags(kept["tags"]).sentences, text.name, kept["kind"], text.notes)
+        if kept["marginals"] == file_digest(folder / _MARGINALS):
+            return _softened(text, kept["tags"], read_tensors(folder / _MARGINALS)["marginals"])
+    except (OSError, StorageError, ValueError, KeyError):
+        pass
+    return None
+
+
+def _softened(text: Corpus, tags: list[str], marginals: torch.Tensor) -> Corpus:
+    sentences, rows = [], iter(marginals.float().tolist())
+    for sentence in text:
+        found = [dict(zip(tags, next(rows), strict=True)) for _ in sentence.words]
+        sentences.append(softened(sentence, coherent(found)))
+    return Corpus(tuple(sentences), text.name, "spans", text.notes)

@@ -12,6 +12,7 @@ from typing import Any
 from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choose, read_run
 from acclimate.comparison.scheduler import (
     Job,
+    estimate_lines,
     make_all,
     plan_runs,
     with_baseline,
@@ -63,6 +64,7 @@ def compare(
     rounds: int = 1000,
     executor: Executor | None = None,
     jobs: int = 1,
+    estimate: bool = False,
     tell: Tell = lambda line: None,
 ) -> Comparison:
     """Train every recipe with every seed and compare them on the target's test sentences.
@@ -76,7 +78,7 @@ def compare(
     against: the recipe that all others are compared with.
     executor: makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same files.
         Without one, `jobs` processes share the GPUs.
-    tell: receives progress, a line at a time.
+    estimate: time a few updates of each recipe first. tell: receives progress, a line at a time.
     """
     target = None if task.target is None else task.target.unlabelled()
     task, test, out = replace(task, target=target), task.target_test, Path(out)
@@ -89,12 +91,16 @@ def compare(
     runs = plan_runs(names, numbers, out, task, settings, each or {})
     blind = BlindTask.of(task)
     require_same_data(out, blind.fingerprints)
-    _tell_states(runs, blind, tell)
+    left = _unfinished(runs, blind, tell)
     require_spans(test, task.source_test)
     if test is not None and test.is_labelled:
         for name in names:
             require_scorable(blind.labels_for(name), test)
     threads = 1 if executor is not None or jobs > 1 else None
+    if estimate and left:
+        tell("timing a few updates of each recipe")
+        for line in estimate_lines(left, blind, 1 if executor is not None else jobs, threads):
+            tell(line)
     by_folder = {run.folder: run.name for run in runs}
     work = [
         Job(run.name, run_and_judge, (run, blind, selectors, threads), by_folder.get(run.baseline or Path()))
@@ -112,7 +118,7 @@ def compare(
     return comparison
 
 
-def _tell_states(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> None:
+def _unfinished(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> list[PlannedRun]:
     states = {run.name: run.state(task) for run in runs}
     count_of = Counter(states.values())
     tell(
@@ -122,6 +128,7 @@ def _tell_states(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> Non
     for run in runs:
         if states[run.name] == "damaged":
             tell(f"{run.folder} is damaged: this run is made again.")
+    return [run for run in runs if states[run.name] != "finished"]
 
 
 def _summarise(

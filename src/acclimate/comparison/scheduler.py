@@ -21,12 +21,14 @@ from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
 from acclimate.recipes.recipe import Recipe, has_other_labels
+from acclimate.runs.budget import expected_cost
 from acclimate.runs.prepare import missing_data
-from acclimate.runs.run import PlannedRun
+from acclimate.runs.run import PlannedRun, using_threads
 from acclimate.runs.settings import RunSettings, SharedSettings
-from acclimate.runs.task import Task
+from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import SettingsError, UsageError, complete, require_seed
 from acclimate.spelling import describe_failure
+from acclimate.training.rehearsal import RULE
 from acclimate.training.run import Diverged
 
 
@@ -229,3 +231,34 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
                 told = f"FAILED: {failures[job.name]}"
             tell(f"{number} of {len(work)}: {job.name}{' ' if job.name in failures else ', '}{told}")
     return failures
+
+
+def estimate_lines(left: Sequence[PlannedRun], task: BlindTask, jobs: int, threads: int | None) -> Iterator[str]:
+    """The expected time of the remaining runs. A recipe that refuses is named; its runs will fail by themselves."""
+    expected: dict[str, float] = {}
+    for recipe, run in {run.recipe: run for run in left}.items():
+        try:
+            with using_threads(threads):
+                expected[recipe] = expected_seconds(run, task)
+        except Exception as failure:
+            if not is_expected(failure):
+                raise
+            yield f"{recipe} cannot be timed, and its runs will fail: {describe_failure(failure)}"
+    if expected:
+        hands = min(jobs, len(left))
+        parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())
+        shared = f" by {hands} processes" if hands > 1 else ""
+        whole = duration(seconds_of_all(left, expected, hands))
+        yield f"expected time: about {whole}{shared} ({RULE}; judging the runs comes on top). One run: {parts}."
+
+
+def expected_seconds(run: PlannedRun, task: BlindTask) -> float:
+    """Of one run. A baseline of its own is counted in, one that runs share is not."""
+    return run.settings.share * expected_cost(task, run.settings, run.baseline is not None).seconds
+
+
+def seconds_of_all(left: Sequence[PlannedRun], expected: Mapping[str, float], hands: int) -> float:
+    """All runs shared out, but never less than one of them and the baseline that it waits for."""
+    each = {run.folder: expected.get(run.recipe, 0.0) for run in left}
+    chains = [each[run.folder] + (each.get(run.baseline, 0.0) if run.baseline else 0.0) for run in left]
+    return max(sum(each.values()) / hands, *chains)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from statistics import fmean
 from typing import Any
 
@@ -85,6 +86,16 @@ def information_maximisation(seen: Evidence) -> float | None:
     return float(entropies(probabilities.mean(0)) - entropies(probabilities).mean())
 
 
+def nuclear_norm(seen: Evidence) -> float | None:
+    """The sum of the singular values of the predictions (word, tag), as a share of its largest possible value (Cui et
+    al. 2020; Deng et al. 2023). High where words are sure of their tag, and many tags occur."""
+    probabilities = seen.probabilities
+    if not len(probabilities):
+        return None
+    largest = sqrt(len(probabilities) * min(probabilities.shape))
+    return float(torch.linalg.matrix_norm(probabilities, "nuc")) / largest
+
+
 def entropies(probabilities: Tensor) -> Tensor:
     """In nats, over the last dimension, which is normalised against rounding."""
     shares = probabilities / probabilities.sum(-1, keepdim=True).clamp_min(1e-300)
@@ -96,6 +107,7 @@ SELECTORS: dict[str, Callable[[Evidence], float | None]] = {
     "source-dev": source_dev,
     "entropy": mean_entropy,
     "information-maximisation": information_maximisation,
+    "nuclear-norm": nuclear_norm,
 }
 """Each gives a finished tagger a number, the higher the better; None where it cannot say anything."""
 AGREEMENT = "agreement"  # compares all runs, and is computed when they are over

@@ -1,6 +1,6 @@
 """Several annotators or taggers of the same text: votes, means, and how reliable each of them is.
 
-`agreed` and `voted` join the answers of a committee, which have the same sentences in the same order.
+`agreed`, `voted` and `averaged` join the answers of a committee, which have the same sentences in the same order.
 
 `pool` weighs annotators by their agreement (Dawid and Skene 1979, with one number for each). An annotator gives the
 true tag with the probability of his reliability, and else any other tag alike. Expectation-maximization finds the
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from acclimate.data.corpus import AnnotatorNote, Corpus, Sentence
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, Span, open_tag
-from acclimate.data.soft_labels import Row, mixed
+from acclimate.data.soft_labels import Row, coherent, mixed, softened
 
 
 def agreed(answers: Sequence[Corpus]) -> Corpus:
@@ -32,6 +32,11 @@ def agreed(answers: Sequence[Corpus]) -> Corpus:
 def voted(answers: Sequence[Corpus]) -> Corpus:
     """The spans that more than half of the members found. Of plain tags the most frequent, or the first member's."""
     return _joined(answers, _most_frequent if answers[0].kind == "plain" else _majority)
+
+
+def averaged(answers: Sequence[Corpus]) -> Corpus:
+    """The mean of the members' soft labels."""
+    return _joined(answers, _mean)
 
 
 def open_share(corpus: Corpus) -> float:
@@ -61,6 +66,11 @@ def _majority(answers: Sequence[Sentence]) -> Sentence:
 def _most_frequent(answers: Sequence[Sentence]) -> Sentence:
     rows = zip(*(answer.tags or () for answer in answers), strict=True)
     return answers[0].with_tags([Counter(row).most_common(1)[0][0] for row in rows])
+
+
+def _mean(answers: Sequence[Sentence]) -> Sentence:
+    guesses = [[dict(row) for row in answer.probabilities or ()] for answer in answers]
+    return softened(answers[0], coherent(mixed(guesses, [1.0] * len(guesses))))
 
 
 Guesses = Mapping[str, Sequence[Row]]

@@ -127,9 +127,9 @@ def committee_sections(run: RunData) -> list[Section]:
     committee = run.report.get("committee")
     if not committee:
         return []
+    learnt = "the mean of their probabilities" if committee["labels"] == "marginals" else "what all of them agree on"
     about = (
-        f"Several taggers labelled {committee['sentences']:,} target sentences, and one student learnt what all of "
-        "them agree on. "
+        f"Several taggers labelled {committee['sentences']:,} target sentences, and one student learnt {learnt}. "
         f"Committee: the spans that most members found. {100 * committee['open_share']:.1f} % of the words were left "
         "open."
     )

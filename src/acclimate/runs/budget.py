@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from dataclasses import dataclass
 
@@ -63,13 +64,15 @@ class Budget:
         return shortened
 
 
-def expected_cost(task: Task, settings: RunSettings) -> Cost:
-    """Time a few updates of every stage; nothing is saved."""
+def expected_cost(task: Task, settings: RunSettings, has_baseline: bool = False) -> Cost:
+    """Time a few updates of every stage; nothing is saved. `has_baseline`: the baseline is trained elsewhere."""
     torch.manual_seed(settings.seed)
     ready = prepare(tagger_for(task, settings), task, settings)  # what is refused, is refused before the trial
     tagger = ready.tagger  # which may have grown
+    has_make = bool(ready.recipe.remodel(copy.deepcopy(tagger), ready.plan))
     own = _rehearsed(ready.recipe, tagger, ready)
-    return own if ready.recipe is ready.first else _rehearsed(ready.first, tagger, ready) + own
+    is_shared = ready.recipe is ready.first or (has_baseline and not (ready.for_target or has_make))
+    return own if is_shared else _rehearsed(ready.first, tagger, ready) + own
 
 
 def _rehearsed(recipe: Recipe, tagger: Tagger, ready: Preparation) -> Cost:

@@ -175,14 +175,20 @@ def _json(content: Any) -> str:
 @contextmanager
 def working_alone(folder: Path, threads: int | None = None) -> Iterator[None]:
     """No other thread or process trains in this folder meanwhile; so many threads work on it, all for None."""
+    with _ALONE, using_threads(threads), locked(folder):
+        yield
+
+
+@contextmanager
+def using_threads(count: int | None) -> Iterator[None]:
+    """So many threads for what is done within; as many as there are, for None."""
     before = torch.get_num_threads()
-    with _ALONE, locked(folder):
-        if threads is not None:
-            torch.set_num_threads(threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 SOURCE, TARGET = "source", "target"

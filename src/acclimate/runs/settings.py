@@ -85,6 +85,10 @@ class CommitteeSettings(Settings):
     """Number of taggers to train, each with its own seed; a student learns their answers. 0: no committee."""
     recipes: RecipeNames = ()
     """Recipes of the members, taken in turn; empty: all have the run's own recipe."""
+    labels: Literal["vote", "marginals"] = "vote"
+    """What the student learns: spans that all members found, other words left open, or their mean probabilities."""
+    warm_start: bool = False
+    """Let the student begin with the weights of the first member, in place of a new tagger."""
     jobs: int = Field(1, ge=1)
     """Number of members trained side by side, each in a process with one thread."""
     keep: bool = False
