@@ -37,7 +37,10 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ncbi_disease": ("ncbi_disease", POOL),
 }
 SCRATCH, RANDOM, REFERENCE = "scratch", "random", 100
-ACQUISITIONS = (RANDOM, "entities", "uncertainty", "committee", "rare-types", "density", "typical")
+ACQUISITIONS = (
+    *(RANDOM, "entities", "uncertainty", "bald", "committee"),
+    *("rare-types", "fluctuation", "density", "typical"),
+)
 WORDS = (200, 500, 1000, 2000, 5000)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sessions import answer, ids, span
 
@@ -18,6 +19,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.labelling import learning, rounds
+from acclimate.labelling.forecast import forecast, slopes
 from acclimate.labelling.learning import Learner
 from acclimate.labelling.queue import Queue
 from acclimate.labelling.rounds import finished_rounds, learn_round, prune, read_facts, read_order
@@ -349,3 +351,25 @@ def test_an_oracle_leaves_open_what_gold_leaves_open() -> None:
     assert given.seen == 7
     assert given.tags(3, ("LOC", "PER")) == ("B-PER", "O", "O|*")
     assert oracle(sentence, "x", 0, ("LOC",)).tags(3, ("LOC",)) == ("O", "O", "O|*")
+
+
+def test_the_forecast_draws_the_line_of_least_squares_on(tweets: Corpus) -> None:
+    dice = np.random.default_rng(0)
+    steps, values = dice.random(5), dice.random((3, 5))
+    fitted = [np.polyfit(steps, row, 1)[0] for row in values]
+    assert slopes(steps, values).tolist() == pytest.approx(fitted)
+
+
+def test_the_forecast_is_not_known_before_there_is_enough_to_know_it_from(make_corpus: Make) -> None:
+    gold = make_corpus(60, seed=5, name="gold")
+    empty = gold.with_tags([["O"] * len(one) for one in gold])
+    half = gold.map(lambda one: one if gold.sentences.index(one) % 2 else one.with_tags(["O"] * len(one)))
+    found = forecast(gold, [empty, half, gold], [0, 20, 60])
+    assert found is not None
+    assert found.low < found.gain < found.high
+    assert found.gain > 0
+    still = forecast(gold, [half, half, half], [0, 20, 60])
+    assert still is not None
+    assert still.gain == pytest.approx(0.0, abs=1e-9)
+    assert forecast(gold, [empty, gold], [0, 20]) is None
+    assert forecast(gold[:10], [empty[:10], half[:10], gold[:10]], [0, 20, 60]) is None

@@ -34,7 +34,7 @@ log = logging.getLogger("acclimate.labelling")
 Fields = dict[str, Any]
 _PAUSE = 0.3  # seconds between two looks at the learner
 _AROUND = 6  # words on each side of a place that is listed
-_OF_A_ROUND = ("number", "answered", "learnt", "held_back", "remark")
+_OF_A_ROUND = ("number", "answered", "learnt", "held_back", "expected", "remark")
 
 
 class Desk(Served):

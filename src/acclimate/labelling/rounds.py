@@ -17,6 +17,7 @@ from acclimate.data.readers.labelling import SessionContent, Stored, read_sessio
 from acclimate.data.soft_labels import ScoredSpan
 from acclimate.evaluation.significance import interval
 from acclimate.inference.predict import predict
+from acclimate.labelling.forecast import forecast
 from acclimate.labelling.queue import Order, order_of
 from acclimate.labelling.session import NO_START
 from acclimate.labelling.settings import LearningSettings, SessionSettings
@@ -39,7 +40,7 @@ _DIGITS = 4  # of a round's number in the name of its folder
 @dataclass(frozen=True)
 class Facts:
     """What a round found out, as the log keeps it. `held_back`: F1 on the sentences held back, with its 95 % interval,
-    and their number; None: not known yet."""
+    and their number; `expected`: what the next sentences bring. None: not known yet."""
 
     number: int
     answered: int  # sentences that somebody had labelled when it began, those held back included
@@ -47,6 +48,7 @@ class Facts:
     words: int
     seconds: float
     held_back: Mapping[str, Any] | None = None
+    expected: Mapping[str, Any] | None = None
     remark: str = ""  # why nothing was learnt
 
 
@@ -68,7 +70,8 @@ def learn_round(folder: Path, number: int, batch: int | None = None) -> Round:
     settings = complete(SessionSettings, content.begun_with["settings"])
     taught, held_back = content.corpus(), content.corpus(held_back=True)
     earlier = earlier_taggers(folder, content.begun_with["start"], number)
-    tagger, remark = _learnt(taught, earlier, settings)
+    tagger, remark = _learnt(taught, [each for _, each in earlier], settings)
+    every = [*earlier, (len(taught), tagger)] if tagger is not None and not remark else earlier
     facts = Facts(
         number,
         len(taught) + sum(one.held_back for one in _labelled(content)),
@@ -76,18 +79,21 @@ def learn_round(folder: Path, number: int, batch: int | None = None) -> Round:
         taught.word_count,
         round(time.monotonic() - started, 1),
         remark=remark,
-        held_back=_judged(held_back, tagger),
+        **_judged(held_back, every, tagger),
     )
-    order = ordered(content, settings, tagger, earlier, taught, number, batch)
+    order = ordered(content, settings, tagger, [each for _, each in earlier], taught, number, batch)
     _save(_place(folder, number), facts, order, None if remark else tagger)
     return Round(facts, order, tagger)
 
 
-def earlier_taggers(folder: Path, start: str, before: int) -> list[Tagger]:
-    """The tagger to start from and those of the rounds that are kept, the oldest first."""
-    found = [] if start == NO_START else [start_tagger(start)]
-    places = [_place(folder, number) for number in finished_rounds(folder)[-KEPT:] if number < before]
-    return found + [Tagger.load(place) for place in places if (place / "tagger.json").is_file()]
+def earlier_taggers(folder: Path, start: str, before: int) -> list[tuple[int, Tagger]]:
+    """The tagger to start from and those of the rounds that are kept, the oldest first, with how many sentences they
+    had learnt."""
+    found = [] if start == NO_START else [(0, start_tagger(start))]
+    for number in finished_rounds(folder)[-KEPT:]:
+        if number < before and (_place(folder, number) / "tagger.json").is_file():
+            found.append((read_facts(folder, number).learnt, Tagger.load(_place(folder, number))))
+    return found
 
 
 def start_tagger(start: str) -> Tagger:
@@ -121,12 +127,14 @@ def _learnt(taught: Corpus, earlier: Sequence[Tagger], settings: SessionSettings
     return teach(last, taught, settings.learning, settings.seed), ""
 
 
-def _judged(gold: Corpus, tagger: Tagger | None) -> dict[str, Any] | None:
-    """F1 on the held-back sentences, as soon as it is known."""
+def _judged(gold: Corpus, taggers: Sequence[tuple[int, Tagger]], tagger: Tagger | None) -> dict[str, Any]:
+    """F1 on the held-back sentences, and what the next sentences are expected to bring."""
     if tagger is None or not gold.label_counts:
-        return None
+        return {}
     found = interval(gold, predict(tagger, gold))
-    return {"f1": found.value, "low": found.low, "high": found.high, "sentences": len(gold)}
+    judged = {"f1": found.value, "low": found.low, "high": found.high, "sentences": len(gold)}
+    expected = forecast(gold, [predict(each, gold) for _, each in taggers], [learnt for learnt, _ in taggers])
+    return {"held_back": judged, "expected": None if expected is None else expected.as_dict()}
 
 
 def ordered(

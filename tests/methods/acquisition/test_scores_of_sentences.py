@@ -17,8 +17,12 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.acquisition.candidates import Candidates
 from acclimate.methods.acquisition.catalogue import at_random
 from acclimate.methods.acquisition.committee_disagreement import committee_disagreement
+from acclimate.methods.acquisition.dropout_disagreement import dropout_disagreement, mutual_information
 from acclimate.methods.acquisition.expected_entities import expected_counts, expected_entities, rare_types
+from acclimate.methods.acquisition.fluctuation import changes, fluctuation
 from acclimate.methods.acquisition.sequence_uncertainty import dense_uncertainty, density, sequence_uncertainty
+from acclimate.methods.acquisition.settings import AcquisitionSettings
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 
 Build = Callable[..., Tagger]
@@ -115,6 +119,48 @@ def test_an_entity_of_a_rare_type_counts_as_many_times_more_as_the_other_is_labe
     assert found[:2].tolist() == pytest.approx(slow, rel=1e-3)
 
 
+def test_mutual_information_is_the_mean_divergence_of_the_answers_from_their_mean() -> None:
+    answers = torch.rand(5, 2, 3, 4).softmax(-1)
+    mean = answers.mean(0)
+    slow = sum((answers[number] * (answers[number] / mean).log()).sum(-1) for number in range(len(answers))) / len(
+        answers
+    )
+    assert torch.allclose(mutual_information(answers), slow.double(), atol=1e-6)
+    same = torch.tensor([[0.2, 0.8]]).expand(6, 1, 2)
+    assert float(mutual_information(same)) == pytest.approx(0.0, abs=1e-7)
+    sure = torch.eye(2)[torch.tensor([0, 1, 0, 1])].unsqueeze(1)  # each is sure, and they contradict each other
+    assert float(mutual_information(sure)) == pytest.approx(math.log(2))
+
+
+def test_bald_reads_the_last_layer_with_other_features_dropped_each_time(
+    tagger: Tagger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[torch.Tensor] = []
+    whole: list[torch.Tensor] = []
+
+    def record(self: View) -> torch.Tensor:
+        seen.append(self.__dict__["features"])
+        whole.append(tagger.view(self.originals).features)
+        return torch.softmax(self.scores, -1)
+
+    monkeypatch.setattr(View, "marginals", property(record))
+    candidates = Candidates(TEXT[:1], tagger, seed=5, settings=AcquisitionSettings(passes=40, dropout=0.25))
+    found = dropout_disagreement(candidates)
+    assert len(seen) == 40
+    shares = [float((one == 0).float().mean()) for one in seen]
+    assert np.mean(shares) == pytest.approx(0.25, abs=0.05)
+    kept = seen[0] != 0
+    assert torch.allclose(seen[0][kept], whole[0][kept] / 0.75, atol=1e-6)
+    answers = torch.stack([torch.softmax(tagger.scores(one.clone()), -1) for one in seen]).detach()
+    slow = 0.0
+    for word in range(2):
+        rows = answers[:, 0, word].double()
+        mean = rows.mean(0)
+        slow += float(-(mean * mean.log()).sum() + (rows * rows.log()).sum(-1).mean()) / 2
+    assert found[0] == pytest.approx(slow, rel=1e-4)
+    assert dropout_disagreement(candidates)[0] == pytest.approx(found[0], rel=1e-6)
+
+
 def test_a_committee_of_one_mind_disagrees_nowhere_and_one_of_two_minds_as_counted_by_word(build: Build) -> None:
     one, other = spread(build(scheme="IOB2").eval(), 1), spread(build(scheme="IOB2").eval(), 2)
     assert np.abs(committee_disagreement(Candidates(TEXT, one, [one, one]))).max() < 1e-6
@@ -132,6 +178,20 @@ def test_members_of_a_committee_may_have_other_labels_and_schemes(build: Build) 
     found = committee_disagreement(Candidates(TEXT, large, [small]))
     assert np.isfinite(found).all()
     assert (found > 0).all()
+
+
+def test_fluctuation_weighs_each_change_twice_as_much_as_the_one_before() -> None:
+    tags = np.array([[0, 0], [1, 0], [1, 0], [0, 1]])  # half the words changed, none, all
+    assert changes(tags) == pytest.approx((1 * 0.5 + 2 * 0.0 + 4 * 1.0) / 7)
+    assert changes(tags[:1]) == 0.0
+
+
+def test_fluctuation_compares_the_taggers_in_their_order(build: Build) -> None:
+    one, other = spread(build().eval(), 1), spread(build().eval(), 2)
+    settled = fluctuation(Candidates(TEXT, other, [one, other, other]))
+    changing = fluctuation(Candidates(TEXT, other, [one, one, one]))
+    assert (changing >= settled).all()
+    assert changing.max() > settled.max() > 0
 
 
 def test_density_is_the_mean_cosine_with_the_sentences_of_the_pool(tagger: Tagger) -> None:

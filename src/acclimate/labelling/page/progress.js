@@ -33,7 +33,13 @@ labelling.progress = (() => {
     const judged = found.rounds.filter((one) => one.held_back).pop();
     if (!judged) return [tile("–", `F1 on ${counted(found.all.held_back, "held-back sentence")}: after the next round`)];
     const { f1, low, high, sentences } = judged.held_back;
-    return [tile(percent(f1), `F1 on ${counted(sentences, "held-back sentence")}`, `[${percent(low)}, ${percent(high)}]`)];
+    const tiles = [tile(percent(f1), `F1 on ${counted(sentences, "held-back sentence")}`, `[${percent(low)}, ${percent(high)}]`)];
+    if (judged.expected) {
+      const { more, gain, low: from, high: to } = judged.expected;
+      const sign = (value) => `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
+      tiles.push(tile(sign(gain), `F1 expected of the next ${more} sentences`, `[${sign(from)}, ${sign(to)}]`));
+    }
+    return tiles;
   }
 
   function learnerLine({ learner, rounds }) {

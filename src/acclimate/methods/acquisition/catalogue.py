@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 
 from acclimate.methods.acquisition.candidates import Candidates, Scores
 from acclimate.methods.acquisition.committee_disagreement import committee_disagreement
+from acclimate.methods.acquisition.dropout_disagreement import dropout_disagreement
 from acclimate.methods.acquisition.expected_entities import expected_entities, rare_types
+from acclimate.methods.acquisition.fluctuation import fluctuation
 from acclimate.methods.acquisition.sequence_uncertainty import dense_uncertainty, density, sequence_uncertainty
+from acclimate.model.tagger import Tagger
+
+COMPARES_ROUNDS = ("committee", "fluctuation")
 
 
 def at_random(candidates: Candidates) -> Scores:
@@ -23,8 +28,10 @@ ACQUISITIONS: dict[str, Callable[[Candidates], Scores]] = {
     "random": at_random,
     "entities": expected_entities,
     "uncertainty": sequence_uncertainty,
+    "bald": dropout_disagreement,
     "committee": committee_disagreement,
     "rare-types": rare_types,
+    "fluctuation": fluctuation,
     "density": dense_uncertainty,
     "typical": density,
 }
@@ -32,13 +39,14 @@ ACQUISITIONS: dict[str, Callable[[Candidates], Scores]] = {
 
 def suited(name: str, candidates: Candidates) -> str:
     """The acquisition, or what stands in for it where it lacks something: nothing is labelled yet, so that doubt says
-    little; or no tagger is there, or no earlier one."""
+    little; no tagger is there, or no earlier one; or it is a compact one."""
     if name in ("random", "typical"):
         return name
     if candidates.tagger is None:
         return "typical"
-    lacks_rounds = name == "committee" and not candidates.earlier
-    return "entities" if lacks_rounds or not len(candidates.known) else name
+    lacks_rounds = name in COMPARES_ROUNDS and not candidates.earlier
+    lacks_features = name == "bald" and not isinstance(candidates.tagger, Tagger)
+    return "entities" if lacks_rounds or lacks_features or not len(candidates.known) else name
 
 
 def ranking(candidates: Candidates, batch: int) -> list[int]:

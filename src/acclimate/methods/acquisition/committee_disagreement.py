@@ -18,15 +18,8 @@ from acclimate.model.text_tagger import TextTagger
 
 
 def committee_disagreement(candidates: Candidates) -> Scores:
-    taggers = [*candidates.earlier, candidates.tagger_at_hand]
-    tags = sorted({tag for tagger in taggers for tag in spelled_tags(tagger)})
-    asked = [marginals_of(tagger, candidates.sentences) for tagger in candidates.earlier] + [candidates.marginals]
-    places = [_places(spelled_tags(tagger), tags) for tagger in taggers]
-    scores = []
-    for rows in zip(*asked, strict=True):  # the marginals of every tagger at one sentence
-        answers = np.stack([row @ place for row, place in zip(rows, places, strict=True)])
-        scores.append(float(divergence(answers).mean()))
-    return np.array(scores)
+    answers = answers_of_all(candidates)
+    return np.array([float(divergence(np.stack(rows)).mean()) for rows in zip(*answers, strict=True)])
 
 
 def divergence(answers: NDArray[Any]) -> NDArray[np.float64]:
@@ -34,6 +27,16 @@ def divergence(answers: NDArray[Any]) -> NDArray[np.float64]:
     consensus = np.maximum(answers.mean(0), 1e-300)
     logs = np.log(np.maximum(answers, 1e-300)) - np.log(consensus)
     return np.asarray((answers * logs).sum(-1).mean(0))
+
+
+def answers_of_all(candidates: Candidates) -> list[list[NDArray[Any]]]:
+    """The marginals of every tagger over the tags of all, the oldest tagger first."""
+    taggers = [*candidates.earlier, candidates.tagger_at_hand]
+    tags = sorted({tag for tagger in taggers for tag in spelled_tags(tagger)})
+    asked = [marginals_of(tagger, candidates.sentences) for tagger in candidates.earlier] + [candidates.marginals]
+    return [
+        [row @ _places(spelled_tags(tagger), tags) for row in rows] for tagger, rows in zip(taggers, asked, strict=True)
+    ]
 
 
 def spelled_tags(tagger: TextTagger) -> list[str]:
