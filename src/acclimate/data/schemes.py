@@ -160,6 +160,13 @@ def is_legal(before: str | None, after: str | None, scheme: Scheme) -> bool:
     return inside if left in "BI" else right not in "IE"
 
 
+def legal_moves(tags: Sequence[str], scheme: Scheme) -> tuple[list[bool], list[list[bool]], list[bool]]:
+    """What the scheme allows: first tags (tag), moves (from tag, to tag) and last tags (tag)."""
+    start = [is_legal(None, tag, scheme) for tag in tags]
+    moves = [[is_legal(before, after, scheme) for after in tags] for before in tags]
+    return start, moves, [is_legal(tag, None, scheme) for tag in tags]
+
+
 def faults(tags: Sequence[str], scheme: Scheme) -> list[int]:
     """Positions whose tag may not stand there under the scheme (len(tags) for an unclosed span at the end)."""
     bordered = [None, *tags, None]

@@ -16,8 +16,7 @@ from acclimate.data.readers.source import inner_name
 from acclimate.data.reading import unknown_format
 from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.data.writers.formats import WRITERS, ParquetParts, files_of_brat_pair, is_brat_pair, write_brat
-from acclimate.data.writers.limits import LIMITS, check_fits
-from acclimate.data.writers.shared import atomic_file, encoded, is_stream, save
+from acclimate.data.writers.shared import LIMITS, atomic_file, check_fits, encoded, is_stream, save
 from acclimate.spelling import argument, either
 
 _JOINED = ("conll", "jsonl")  # parts one after the other are the whole

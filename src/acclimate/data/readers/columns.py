@@ -20,8 +20,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError, shorten
-from acclimate.data.readers.rows import chosen_column
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name, text_files_in
+from acclimate.data.readers.source import (
+    RawSentence,
+    ReadingLog,
+    ReadingOptions,
+    Source,
+    chosen_column,
+    inner_name,
+    text_files_in,
+)
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
 from acclimate.data.words import find_sentences, grouped
 from acclimate.spelling import argument

@@ -13,8 +13,8 @@ from itertools import chain, islice
 from acclimate.data.character_spans import sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import expect, sentence_of_fields
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, check_characters
-from acclimate.spelling import argument, did_you_mean
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, check_characters, chosen_column
+from acclimate.spelling import argument
 
 _LOOKED_AT = 1000  # rows, which tell whether rows are raw text
 # one word per row …
@@ -85,25 +85,6 @@ def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> La
 
 def _first(wanted: Sequence[str], names: Sequence[str]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
-
-
-def chosen_column(wanted: int | str, width: int, option: str, file: str, header: Sequence[str] = ()) -> int:
-    """The number of the column that the user names or numbers, from 0 or from -1 backwards."""
-    if isinstance(wanted, str) and wanted in header:
-        return header.index(wanted)
-    try:
-        index = int(wanted)
-    except ValueError:
-        known = "Columns of this format have no names; give a number, from 0 or from -1 backwards."
-        if header:
-            known = f"There are {', '.join(map(repr, header))}.{did_you_mean(str(wanted), header)}"
-        problem = f"{argument(option, wanted)}: there is no such column. {known}"
-        raise InputError(problem, file=file, line=1 if header else None) from None
-    if not -width <= index < width:
-        has = "1 column" if width == 1 else f"{width} columns"
-        problem = f"{argument(option, index)}, but there are {has} (numbered from 0)."
-        raise InputError(problem, file=file, line=1 if header else None)
-    return index % width
 
 
 @dataclass(frozen=True, slots=True)

@@ -368,3 +368,22 @@ def check_characters(text: str) -> None:
         half = f"U+{ord(text[error.start]):04X}"
         problem = f"half of a surrogate pair ({half}) at character {error.start} of the text; it is no character."
         raise InputError(f"{problem} An emoji was cut in two where the text comes from; repair it there.") from None
+
+
+def chosen_column(wanted: int | str, width: int, option: str, file: str, header: Sequence[str] = ()) -> int:
+    """The number of the column that the user names or numbers, from 0 or from -1 backwards."""
+    if isinstance(wanted, str) and wanted in header:
+        return header.index(wanted)
+    try:
+        index = int(wanted)
+    except ValueError:
+        known = "Columns of this format have no names; give a number, from 0 or from -1 backwards."
+        if header:
+            known = f"There are {', '.join(map(repr, header))}.{did_you_mean(str(wanted), header)}"
+        problem = f"{argument(option, wanted)}: there is no such column. {known}"
+        raise InputError(problem, file=file, line=1 if header else None) from None
+    if not -width <= index < width:
+        has = "1 column" if width == 1 else f"{width} columns"
+        problem = f"{argument(option, index)}, but there are {has} (numbered from 0)."
+        raise InputError(problem, file=file, line=1 if header else None)
+    return index % width

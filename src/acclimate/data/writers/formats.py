@@ -19,9 +19,10 @@ from acclimate.data.problems import InputError, optional_library
 from acclimate.data.readers.source import inner_name
 from acclimate.data.schemes import Scheme, Span
 from acclimate.data.soft_labels import ScoredSpan, spans_of_rows
-from acclimate.data.writers.limits import check_labels, check_words
 from acclimate.data.writers.shared import (
     TextRecord,
+    check_labels,
+    check_words,
     covered_text,
     encoded,
     points_at_words,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acclimate.data.schemes import Scheme, Span, is_legal, split_tag
+from acclimate.data.schemes import Scheme, Span, legal_moves, split_tag
 
 Array = NDArray[Any]
 _IMPOSSIBLE = np.float32(-1e30)
@@ -93,13 +93,6 @@ class TagChain:
         for word in reversed(range(len(scores) - 1)):
             after[word] = _log_sum(self.moves + (scores[word + 1] + after[word + 1])[None], 1)
         return before, after, float(_log_sum(before[-1] + after[-1], 0))
-
-
-def legal_moves(tags: Sequence[str], scheme: Scheme) -> tuple[Array, Array, Array]:
-    """What the scheme allows: first tags (tag), moves (from tag, to tag) and last tags (tag)."""
-    start = np.array([is_legal(None, tag, scheme) for tag in tags])
-    moves = np.array([[is_legal(before, after, scheme) for after in tags] for before in tags])
-    return start, moves, np.array([is_legal(tag, None, scheme) for tag in tags])
 
 
 def _log_sum(values: Array, axis: int) -> Any:

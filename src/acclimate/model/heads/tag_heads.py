@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.data.corpus import LabelSet, Sentence
-from acclimate.data.schemes import Scheme
+from acclimate.data.schemes import Scheme, legal_moves
 from acclimate.model.encoders.encoder import accelerated
 from acclimate.model.heads import linear_chain
-from acclimate.model.heads.legal_chain import legal_moves
 
 _TINY = 1e-12
 
@@ -243,4 +242,4 @@ def legality(labels: LabelSet, scheme: Scheme) -> Legality:
     tags = labels.tags(scheme)
     if labels.kind == "plain":
         return Legality.everything(len(tags))
-    return Legality(*map(torch.from_numpy, legal_moves(tags, scheme)))
+    return Legality(*map(torch.tensor, legal_moves(tags, scheme)))
