@@ -31,8 +31,13 @@ class TagChain:
 
     def legal(self, scheme: Scheme) -> TagChain:
         """The chain with the moves that the scheme forbids left out."""
-        scores = zip(legal_moves(self.tags, scheme), (self.start, self.moves, self.end), strict=True)
-        return TagChain(self.tags, *(np.where(may, score, _IMPOSSIBLE) for may, score in scores))
+        start, moves, end = map(np.array, legal_moves(self.tags, scheme))
+        return TagChain(
+            self.tags,
+            np.where(start, self.start, _IMPOSSIBLE),
+            np.where(moves, self.moves, _IMPOSSIBLE),
+            np.where(end, self.end, _IMPOSSIBLE),
+        )
 
     def best_path(self, scores: Array, lengths: Array) -> Array:
         """The best tags (sentence, word), of equal paths the first in the order of tags; any number at padding."""
