@@ -212,8 +212,8 @@ def _explain(kind: type[Settings], failure: ValidationError, where: str) -> str:
 def _why(error: Mapping[str, Any]) -> str:
     """The sentence that says what is wrong: our own as it was written, pydantic's in words of the settings file."""
     own = error.get("ctx", {}).get("error")  # what a validator raised; pydantic puts "Value error, " before it
-    said = str(own) if isinstance(own, Exception) else str(error["msg"]).replace("a valid tuple", "a list")
-    return said if said.endswith((".", "?", "!")) else f"{said}."
+    message = str(own) if isinstance(own, Exception) else str(error["msg"]).replace("a valid tuple", "a list")
+    return message if message.endswith((".", "?", "!")) else f"{message}."
 
 
 def _names_beside(kind: type[BaseModel], path: list[str]) -> list[str]:

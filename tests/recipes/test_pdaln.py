@@ -274,7 +274,7 @@ class Scores:
     is_blind: bool = False
     lowest: float = 0.0
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         return f"{score}"
 
     def __call__(self, learner: Any) -> float:

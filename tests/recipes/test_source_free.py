@@ -106,7 +106,7 @@ def test_the_guard_is_0_for_a_tagger_that_finds_nothing_or_other_things(start: T
     with torch.no_grad():
         silent.scores.bias[0] += 100
     assert guard(silent) == 0
-    assert guard.told(0.0) == "drifted"
+    assert guard.describe(0.0) == "drifted"
 
 
 def test_a_tagger_that_keeps_one_type_of_three_has_drifted(start: Tagger, text: Corpus) -> None:

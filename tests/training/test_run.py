@@ -35,7 +35,7 @@ class Scripted:
         self.seen.append({name: value.clone() for name, value in tagger.state_dict().items()})
         return self.scores[len(self.seen) - 1]
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         return f"score {score}"
 
 

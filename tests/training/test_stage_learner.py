@@ -43,7 +43,7 @@ class Scripted:
         self.asked.append(learner)
         return self.scores[len(self.asked) - 1]
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         return f"score {score}"
 
 

@@ -102,11 +102,11 @@ class Tally:
 
     def add_row(self, row: MaskedRow, numbers: Mapping[str, Sequence[float]]) -> None:
         self.rows += 1
-        chances = row.chances
+        probabilities = row.probabilities
         for name, own in numbers.items():
             self.hidden[name] += sum(own[number] for number in row.hidden)
             self.overall[name] += sum(own)
-            self.blind[name] += sum(map(mul, own, chances))
+            self.blind[name] += sum(map(mul, own, probabilities))
 
     def add(self, other: Tally) -> None:
         self.rows += other.rows

@@ -79,7 +79,7 @@ class MaskedRow:
     drawn: int = 0  # places of the row that were drawn, where `places` is known
 
     @property
-    def chances(self) -> list[float]:
+    def probabilities(self) -> list[float]:
         """How likely a blind choice of as many places hides each word, at least in part."""
         places = self.places if self.places is not None else (1,) * len(self.words)
         drawn = self.drawn if self.places is not None else len(self.hidden)

@@ -248,12 +248,12 @@ class AdaptRun:
 
         return render_committee(self.lesson.as_dict(outcome))
 
-    def save(self, outcome: Outcome, told: str) -> dict[str, Any]:
+    def save(self, outcome: Outcome, summary: str) -> dict[str, Any]:
         """Write the folder of the finished run; returns its report."""
         settings = self.settings.model_copy(update={"training": outcome.training})
         files: dict[str, str | bytes] = {
             "settings.yaml": dump_yaml(settings),
-            "report.md": markdown(outcome, settings, told),
+            "report.md": markdown(outcome, settings, summary),
             DOMAINS: domains_json(self.task, self.features),
             **self.features.files(),
         }
@@ -296,12 +296,12 @@ def next_steps(outcome: Outcome, folder: Path) -> str:
     return "\n".join(lines)
 
 
-def markdown(outcome: Outcome, settings: AdaptSettings, told: str) -> str:
+def markdown(outcome: Outcome, settings: AdaptSettings, summary: str) -> str:
     """The page kept with the tagger. All figures stand in report.json, and in `acclimate report`."""
     begins = settings.tagger.start or "(no source)" if settings.source is None else title_of(settings.source)
     lines = [
         f"# {begins} → {settings.target or settings.target_labelled or '(no target)'}: {outcome.recipe}",
-        *("", "```", told, "```", "", "## Stages", ""),
+        *("", "```", summary, "```", "", "## Stages", ""),
         *("| stage | updates | kept | seconds |", "|---|---:|---:|---:|"),
     ]
     for stage in outcome.stages:

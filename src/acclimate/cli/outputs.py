@@ -200,9 +200,9 @@ def resumable(out: Path, overwrite: bool) -> Iterator[None]:
         if number is None:
             raise
         place = getattr(failure, "filename", None) or out
-        told = OSError(number, os.strerror(number), str(place))
-        told.add_note(f"What {out} holds is kept. Make room; {again} then goes on from its last checkpoint.")
-        raise told from failure
+        error = OSError(number, os.strerror(number), str(place))
+        error.add_note(f"What {out} holds is kept. Make room; {again} then goes on from its last checkpoint.")
+        raise error from failure
 
 
 def _no_room(failure: BaseException) -> int | None:

@@ -180,23 +180,23 @@ def _check_name(name: str, reading: ReadingSettings) -> None:
 def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) -> None:
     """Say what the reader repaired, skipped or moved, and what has no tags: nothing is lost silently."""
     notes = corpus.notes
-    told = []
+    lines = []
     if notes.repaired and of_tags:
         verb = "was" if notes.repaired == 1 else "were"
-        told.append(f"{count(notes.repaired, 'tag')} broke the scheme and {verb} read as the start of a span.")
+        lines.append(f"{count(notes.repaired, 'tag')} broke the scheme and {verb} read as the start of a span.")
     lists: list[tuple[Sequence[object], str, str]] = [(notes.skipped, "bad line", "skipped")]
     lists += [(notes.border_misses, "span", "missed word borders")] if of_tags else []
     for items, noun, outcome in lists:
         if items:
             more = [f"… and {len(items) - most:,} more"] if len(items) > most else []
-            told.append("\n  ".join([f"{count(len(items), noun)} {outcome}.", *map(str, items[:most]), *more]))
+            lines.append("\n  ".join([f"{count(len(items), noun)} {outcome}.", *map(str, items[:most]), *more]))
     annotated = sum(sentence.tags is not None for sentence in corpus)
     if of_tags and 0 < annotated < len(corpus):
-        told.append(f"{annotated:,} of {count(len(corpus), 'sentence')} are annotated, the others not.")
+        lines.append(f"{annotated:,} of {count(len(corpus), 'sentence')} are annotated, the others not.")
     if of_tags and corpus.guess_count:
         soft = f"{corpus.soft_word_count:,} of {count(corpus.word_count, 'word')} may have more than one tag"
-        told.append(f"{count(corpus.guess_count, 'sentence')} with guesses, no gold; {soft}.")
-    for line in [*told, *notes.remarks]:
+        lines.append(f"{count(corpus.guess_count, 'sentence')} with guesses, no gold; {soft}.")
+    for line in [*lines, *notes.remarks]:
         tell(f"{corpus.name}: {line}")
 
 

@@ -195,12 +195,12 @@ def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Se
     if test is not None and test.is_labelled:
         return
     why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
-    told = f"{why}: nothing can be scored on the target."
+    message = f"{why}: nothing can be scored on the target."
     if choices:
-        told += " Shown is what the selectors would choose without labels."
+        message += " Shown is what the selectors would choose without labels."
     elif not selectors:
-        told += " No selector was asked, either."
-    yield told
+        message += " No selector was asked, either."
+    yield message
 
 
 def remarks_on_makes(recipes: Iterable[RecipeResult], against: str) -> Iterator[str]:

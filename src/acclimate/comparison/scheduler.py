@@ -223,13 +223,13 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
     with workers(executor, min(jobs, len(work)), gpus) as hands, closing(ended(work, hands)) as results:
         for number, (job, seconds) in enumerate(results, start=1):
             try:
-                told = duration(seconds())
+                outcome = duration(seconds())
             except Exception as failure:
                 if not is_expected(failure):
                     raise
                 failures[job.name] = describe_failure(failure)
-                told = f"FAILED: {failures[job.name]}"
-            tell(f"{number} of {len(work)}: {job.name}{' ' if job.name in failures else ', '}{told}")
+                outcome = f"FAILED: {failures[job.name]}"
+            tell(f"{number} of {len(work)}: {job.name}{' ' if job.name in failures else ', '}{outcome}")
     return failures
 
 

@@ -86,11 +86,11 @@ class Learner:
             self._collect()
             return
         file = self.session.folder / ROUNDS / _PROBLEM
-        told = ""
+        output = ""
         with suppress(OSError):
-            told = file.read_text(encoding="utf-8", errors="replace")
+            output = file.read_text(encoding="utf-8", errors="replace")
             file.unlink()
-        self._problem = told or f"the process that learnt was ended from outside (exit code {code})"
+        self._problem = output or f"the process that learnt was ended from outside (exit code {code})"
 
     def _collect(self) -> None:
         """Take the order of the last round on the disk, and note rounds that the log does not know yet."""

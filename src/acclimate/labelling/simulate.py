@@ -77,12 +77,12 @@ def simulate(
                 break
             begun = learn_round(session.folder, number, max(1, following - wanted))
             points.append(_point(session, begun, test, start))
-            tell(told(points[-1]))
+            tell(describe(points[-1]))
         _take(session, queue, begun)
         return points
 
 
-def told(point: Point) -> str:
+def describe(point: Point) -> str:
     """A point as a line for people."""
     test = "" if point.f1 is None else f", F1 {100 * point.f1:.2f}"
     held_back = "" if point.held_back is None else f", on what is held back {100 * point.held_back:.2f}"

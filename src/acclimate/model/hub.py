@@ -130,5 +130,5 @@ def _reason(failure: Exception) -> str:
         return "It does not look like a name there either: those are USER/NAME."
     if isinstance(failure, errors.LocalEntryNotFoundError | errors.OfflineModeIsEnabled | ConnectionError):
         return "The hub does not answer or may not be asked, and no copy was kept: go online once, or name a folder."
-    told = next(iter(str(failure).strip().splitlines()), "")
-    return f"{type(failure).__name__}: {told}" if told else f"{type(failure).__name__}."
+    reason = next(iter(str(failure).strip().splitlines()), "")
+    return f"{type(failure).__name__}: {reason}" if reason else f"{type(failure).__name__}."

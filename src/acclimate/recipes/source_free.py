@@ -53,7 +53,7 @@ class Agreement(Selector):
     def __call__(self, tagger: Tagger) -> float:
         return agreement(self.answers, predict(tagger, self.answers))
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         return f"agreement {100 * score:.2f}"
 
 
@@ -79,7 +79,7 @@ class Guard(Agreement):
             return 0.0
         return agreement(self.answers, predict(tagger, self.text.map(lower_cased)))
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         return f"steadiness {100 * score:.2f}" if score else "drifted"
 
 

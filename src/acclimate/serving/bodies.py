@@ -125,12 +125,12 @@ def _require_whole_characters(values: Any) -> None:
 def _explained(failure: ValidationError) -> str:
     """The first few mistakes, each with its field."""
     found = failure.errors(include_url=False, include_input=False)
-    said = []
+    problems = []
     for error in found[:3]:
         field = ".".join(map(str, error["loc"]))[:200] or "body"
         message = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
         if error["type"] == "extra_forbidden":
             message = "there is no such field"
-        said.append(f"{field}: {message}.")
+        problems.append(f"{field}: {message}.")
     more = f" And {len(found) - 3} more." if len(found) > 3 else ""
-    return " ".join(said) + more
+    return " ".join(problems) + more

@@ -22,10 +22,10 @@ R = TypeVar("R")
 class Watcher:
     """Hears of what happens in training. This one shows nothing, but passes warnings on."""
 
-    def skip(self, stage: str, updates: int, told: str) -> None: ...
+    def skip(self, stage: str, updates: int, text: str) -> None: ...
     def begin(self, stage: str, update: int, updates: int) -> None: ...
     def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None: ...
-    def judged(self, update: int, told: str, is_best: bool) -> None: ...
+    def judged(self, update: int, text: str, is_best: bool) -> None: ...
     def end(self, stage: str) -> None: ...
 
     def warned(self, message: str) -> None:
@@ -54,8 +54,8 @@ class TrainingBar(Watcher):
         self._waiting.stop()
         self._stop_bar()
 
-    def skip(self, stage: str, updates: int, told: str) -> None:
-        best = f", best {told}" if told else ""
+    def skip(self, stage: str, updates: int, text: str) -> None:
+        best = f", best {text}" if text else ""
         self.console.print(f"stage {stage}: finished before ({count(updates, 'update')}{best})")
 
     def begin(self, stage: str, update: int, updates: int) -> None:
@@ -94,11 +94,11 @@ class TrainingBar(Watcher):
 
     def _log(self, progress: Any, shown: str, speed: float) -> None: ...  # where there is no bar
 
-    def judged(self, update: int, told: str, is_best: bool) -> None:
+    def judged(self, update: int, text: str, is_best: bool) -> None:
         if is_best:
-            self._best = told
-        if self._bar is None and told:
-            self.console.print(f"  update {update:,}: {told}{' (best so far)' if is_best else ''}")
+            self._best = text
+        if self._bar is None and text:
+            self.console.print(f"  update {update:,}: {text}{' (best so far)' if is_best else ''}")
 
     def end(self, stage: str) -> None:
         self._stop_bar()
@@ -128,10 +128,10 @@ class PretrainingBar(TrainingBar):
             left = (progress.updates - progress.update) * progress.words / max(speed, 1e-9)
             self.console.print(f"  update {progress.update:,}: {shown}, {speed:,.0f} pieces/s, {left:,.0f} s left")
 
-    def judged(self, update: int, told: str, is_best: bool) -> None:
-        super().judged(update, told, is_best)
-        if told:
-            self._best = told
+    def judged(self, update: int, text: str, is_best: bool) -> None:
+        super().judged(update, text, is_best)
+        if text:
+            self._best = text
 
     def _standing(self) -> str:
         return f" {self._best}" if self._best else ""

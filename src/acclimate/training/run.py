@@ -114,8 +114,8 @@ def run_stages(
             summary = _load_finished(stage.learner or learner, place, watcher)
             if summary is not None:
                 score = summary["score"]
-                told = "" if score is None else (stage.selector or selector).told(score)
-                watcher.skip(stage.name, summary["updates"], told)
+                text = "" if score is None else (stage.selector or selector).describe(score)
+                watcher.skip(stage.name, summary["updates"], text)
                 summary[EARLIER] = summary["seconds"]
             else:
                 with under_way(stage.learner or learner, stage, engine, graphs) as training:
@@ -212,7 +212,7 @@ class _StageRun:
         if is_kept and not selector.is_blind:
             self.best = {name: tensor.detach().cpu().clone() for name, tensor in self.trained.state_dict().items()}
         is_better = update > 0 and memory.is_improved_at(update) and score > selector.lowest
-        self.watcher.judged(update, selector.told(score), is_better and not selector.is_blind)
+        self.watcher.judged(update, selector.describe(score), is_better and not selector.is_blind)
         epoch = round(update / stage.updates_per_epoch, 3)
         self.record.add("evaluation", stage.name, update, score=score, selector=selector.name, epoch=epoch)
         for watch in stage.watches:

@@ -36,7 +36,7 @@ class Selector:
     def name(self) -> str:
         raise NotImplementedError
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         """The score as text for people; may be empty."""
         return ""
 
@@ -64,7 +64,7 @@ class DevelopmentScore(Selector):
         found = score(self.corpus, predict(tagger, self.corpus))
         return found.token.accuracy if self.corpus.kind == "plain" else found.span.f1
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         return f"{self._measure} {100 * score:.2f} on {self.split}"
 
 
@@ -97,7 +97,7 @@ class HeldOutLoss(Selector):
                 count += hidden.counts.sum()
         return -float(total / count.clamp(min=1))
 
-    def told(self, score: float) -> str:
+    def describe(self, score: float) -> str:
         return f"held-out loss {-score:.3f}, perplexity {math.exp(-score):.2f}"
 
 

@@ -131,9 +131,9 @@ def load_backbone(encoder: str | Path, layers: int | None = None, *, is_verified
             chosen = {"num_hidden_layers": layers}
         # a token classifier has no pooler; its random layer must not change what a seed means
         with torch.random.fork_rng(devices=[]):
-            shell, told = _load_model(AutoModelForTokenClassification, place, options | chosen)
+            shell, report = _load_model(AutoModelForTokenClassification, place, options | chosen)
         backbone: nn.Module = shell.base_model
-        own = {name.removeprefix(f"{shell.base_model_prefix}.") for name in told["missing_keys"]}
+        own = {name.removeprefix(f"{shell.base_model_prefix}.") for name in report["missing_keys"]}
         lacking = sorted(own & backbone.state_dict().keys())
         if lacking:  # the library has drawn them at random
             raise EncoderNotFound(
@@ -148,11 +148,11 @@ def load_masked_language_model(encoder: str | Path, **changes: Any) -> Any:
 
     place, options = _where(encoder)
     with _explained(place, "masked language model"):
-        model, told = _load_model(AutoModelForMaskedLM, place, options | changes)
-    if told["missing_keys"]:  # the library would use random ones
+        model, report = _load_model(AutoModelForMaskedLM, place, options | changes)
+    if report["missing_keys"]:  # the library would use random ones
         raise EncoderNotFound(
-            f"{place} is no masked language model: it lacks {sorted(told['missing_keys'])[0]} and "
-            f"{len(told['missing_keys']) - 1} more weights. A tagger's encoder has lost its language-model head."
+            f"{place} is no masked language model: it lacks {sorted(report['missing_keys'])[0]} and "
+            f"{len(report['missing_keys']) - 1} more weights. A tagger's encoder has lost its language-model head."
         )
     return model
 

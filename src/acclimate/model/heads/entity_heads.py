@@ -137,8 +137,8 @@ class SpanTypes(nn.Module):
 
     def marginals(self, bare: Tensor, scores: Tensor) -> Tensor:
         """Probabilities of bare tags, and type scores → probabilities of typed tags (sentence, word, tag)."""
-        chances = scores.to(bare.dtype).softmax(-1)[..., self.types]
-        return bare[..., self.bare] * torch.where(self.inside[self.bare], chances, 1)
+        of_types = scores.to(bare.dtype).softmax(-1)[..., self.types]
+        return bare[..., self.bare] * torch.where(self.inside[self.bare], of_types, 1)
 
     def typed(self, bare: Tensor, scores: Tensor) -> Tensor:
         """Typed tags (sentence, word) from bare tags with the best type of each span."""

@@ -85,8 +85,8 @@ class IndependentTags(_Head):
         return tags
 
     def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
-        laws = (self.legal_start, self.legal_moves, self.legal_end)
-        start, moves, end = (torch.zeros_like(law, dtype=torch.float32).masked_fill(~law, -torch.inf) for law in laws)
+        legal = (self.legal_start, self.legal_moves, self.legal_end)
+        start, moves, end = (torch.zeros_like(may, dtype=torch.float32).masked_fill(~may, -torch.inf) for may in legal)
         return start, moves, end
 
     @staticmethod
