@@ -118,7 +118,7 @@ def test_advice_is_spelled_as_options(tmp_path: Path, files: Files) -> None:
     assert "pass --set reading.comments=true" in acclimate("data", "check", commented, code=1).err
     assert "--set reading.comments=true" in acclimate("adapt", "--source", commented, code=1).err
     assert (
-        "a.conll: --set reading.column=9, but the file has 2 columns"
+        "a.conll: --set reading.column=9, but there are 2 columns"
         in acclimate(
             "data", "convert", commented, "-", "--set", "reading.comments=true", "--set", "reading.column=9", code=1
         ).err

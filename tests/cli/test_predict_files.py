@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_read_loses_no_other_and_an_empty_one_is_told(
     (texts / "i.txt").write_bytes(b"")
     answer = acclimate("predict", tagger, f"{texts}/*", "--out", tmp_path / "out", "--jobs", "2", code=1)
     assert "2 of 8 files could not be tagged" in answer.err
-    assert "h.txt, line 2: byte 6" in answer.err
+    assert "h.txt, line 2: byte 0xfc is not UTF-8" in answer.err
     assert "a.txt.gz: the compressed file is cut short or damaged" in answer.err
     assert "i.txt: it is empty" in answer.err
     del tagged["a.conll"]

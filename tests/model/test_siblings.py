@@ -198,13 +198,11 @@ def test_a_head_is_shared_when_asked_for_and_the_labels_are_equal(build: Build, 
     assert target.scores is not source.scores
     with pytest.raises(InputError, match="needs the same labels in both, not PERSON, PLACE and LOC, ORG, PER"):
         source.sibling(CHATTER.labels, source.encoder, share_head=True)
-    with pytest.raises(InputError, match="needs the same scheme in both, not IOB2 and BIOES"):
-        source.sibling(source.labels, source.encoder, "IOB2", share_head=True)
 
 
-def test_a_sibling_may_have_another_scheme_and_plain_tags(build: Build, part_of_speech: Corpus) -> None:
+def test_a_sibling_has_the_same_scheme_or_plain_tags(build: Build, part_of_speech: Corpus) -> None:
     source = build()
-    target = source.sibling(part_of_speech.labels, source.encoder.sibling(part_of_speech), "IOB2")
+    target = source.sibling(part_of_speech.labels, source.encoder.sibling(part_of_speech))
     assert target.tags == part_of_speech.labels.names
     assert len(predict(target, part_of_speech)) == len(part_of_speech)
     assert source.sibling(LabelSet.of(["X"]), source.encoder).scheme == source.scheme

@@ -213,7 +213,7 @@ class Tagger(TextTagger, Learner):
 
     def sibling(self, labels: LabelSet, encoder: Encoder, *, share_head: bool = False) -> Tagger:
         """A tagger for other labels on this encoder or its sibling; or for the same labels with the same head."""
-        if share_head and (labels != self.labels):
+        if share_head and labels != self.labels:
             raise InputError(
                 f"one CRF for both domains needs the same labels in both, not {', '.join(labels)} "
                 f"and {', '.join(self.labels)}."
