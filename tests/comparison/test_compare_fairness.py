@@ -13,7 +13,7 @@ from comparing import compare
 
 from acclimate.comparison.results import Comparison, Mean, RunResult
 from acclimate.comparison.scheduler import fitting_recipes
-from acclimate.comparison.selectors import ALL_SELECTORS, material_for
+from acclimate.comparison.selectors import ALL_SELECTORS, held_out_source
 from acclimate.comparison.tables import markdown, remarks_of_runs, render, score_rows
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -104,7 +104,7 @@ def test_no_selector_scores_a_run_on_source_sentences_that_it_learnt(
 ) -> None:
     task = Task(news, news[:8] if is_given else None, target=tweets.unlabelled(), target_dev=tweets)
     trial = PlannedRun(RunSettings(**settings, recipe="mat"), Path("out"))
-    dev = material_for(trial, BlindTask.of(task), tweets).source_dev
+    dev = held_out_source(trial, BlindTask.of(task))
     held = choose_selector(task.source, task.source_dev, None, "source-dev", 1)[1].corpus  # type: ignore[attr-defined]
     assert (None if dev is None else dev.fingerprint) == (held.fingerprint if is_measured else None)
 
@@ -145,7 +145,7 @@ def test_remarks_that_differ_in_figures_alone_are_told_once(news: Corpus, tweets
         ({"selectors": ("agreement",)}, "Could judge no run: agreement (it asks 3 runs at least)."),
         (
             {"selectors": ("source-dev",), "train_on_dev": True, "dev": True},
-            "Could judge no run: source-dev (the source's dev sentences were learnt, too (train_on_dev)).",
+            "Could judge no run: source-dev (there are no held-out source sentences",
         ),
     ],
 )

@@ -226,7 +226,7 @@ def test_the_log_tells_what_chance_would_hide(bert: str, news: Corpus, tmp_path:
     record = Record(tmp_path)
     record.add("masks", "tuning", 1, policy="random", rows=rows)
     for count, row in zip(times, read_masks(tmp_path), strict=True):
-        assert (count / draws).tolist() == pytest.approx(row.chances, abs=0.06)
+        assert (count / draws).tolist() == pytest.approx(row.probabilities, abs=0.06)
     longest = max(max(row["places"]) for row in rows)
     assert longest == 1 if by_words else longest > 1
 
